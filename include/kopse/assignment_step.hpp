@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The assignment step: what every algorithm is. It keeps the labels and bounds of one partition of the data and
+// knows nothing of the others, of seeding, of empty clusters or of when to stop.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kopse/exact_sum.hpp"
+#include "kopse/point_set.hpp"
+
+namespace kopse {
+
+/// Per-cluster sums, or changes of them: a monoid, so threads, partitions and machines merge with +=.
+struct cluster_sums {
+  exact_sums sums;          ///< k rows: Σ w·x and Σ w by cluster
+  index labels_changed = 0; ///< rows whose label differs from the one before (all, at first)
+  cluster_sums() = default;
+  cluster_sums(sum_layout const& layout, index k) : sums(layout, k) {}
+  cluster_sums& operator+=(cluster_sums const& other);
+};
+
+/// A candidate for an empty cluster (docs/exactness.md, empty clusters).
+struct far_row {
+  index row;   ///< in the whole data
+  double d2;   ///< squared distance to the centroid it is assigned to, computed, unweighted
+  label owner; ///< that centroid
+  double weight;
+  std::vector<double> x;
+};
+/// Sorted by d² descending, then row ascending.
+using far_rows = std::vector<far_row>;
+bool farther(far_row const& a, far_row const& b);
+
+/// Why work was not done, by rule; what each rule says stands in docs/algorithm.md.
+enum class prune_rule { score, owned_node, static_node_gap, static_node_bounds, static_point_gap, static_point_bounds, count };
+char const* name(prune_rule rule);
+
+/// Work of one assignment.
+struct work_counters {
+  index distances = 0;   ///< point to centroid
+  index node_scores = 0; ///< node to node or centroid
+  std::array<index, static_cast<std::size_t>(prune_rule::count)> prunes{};
+  index& operator[](prune_rule rule) { return prunes[static_cast<std::size_t>(rule)]; }
+  work_counters& operator+=(work_counters const& other);
+};
+
+class assignment_step {
+public:
+  virtual ~assignment_step() = default;
+
+  /// Assigns every point to its nearest centroid (ties to the lowest index) and returns the CHANGES of the sums since
+  /// the last call; all of them at the first. Any centroids may come: how far each has moved since the last call is
+  /// measured here, so relocations, warm starts and restarts are nothing but movement. k never changes.
+  virtual cluster_sums assign(matrix_view<double> centroids) = 0;
+
+  /// The first `count` candidates for empty clusters, d² to the centroids of the last assign().
+  virtual far_rows farthest(index count) const = 0;
+
+  /// The exact sum of w·d² from each row to its own centroid, or, with one row, to that centroid.
+  virtual exact_sum inertia(matrix_view<double> centroids) const = 0;
+
+  /// Labels by the last assign(), in the order of the rows of the partition.
+  virtual void labels(std::span<label> out) const = 0;
+
+  /// Work of the last assign().
+  virtual work_counters work() const = 0;
+};
+
+struct step_options {
+  std::string algorithm = "dualtree"; ///< one of algorithms()
+  std::string tree = "kd";            ///< one of trees(); only for algorithms that use one
+  index leaf_size = 20;               ///< most points in a leaf of the tree, >= 1
+  int threads = 1;
+  std::atomic<bool> const* stop = nullptr; ///< polled often; when true, interrupted is thrown
+};
+
+/// The names that step_options::algorithm and ::tree may take, aliases aside.
+std::span<std::string_view const> algorithms();
+std::span<std::string_view const> trees();
+
+/// Resolves aliases (naive = lloyd, dualtree-kd = dualtree over kd) in place; throws usage_error with the list of
+/// names for an unknown one, and for a leaf size or thread count that cannot be.
+void resolve(step_options& options);
+
+/// Makes steps for one partition. The tree, where the algorithm needs one, is built at the first make() or by build(),
+/// and shared by all steps.
+template <class Real> class step_maker {
+public:
+  step_maker(point_set<Real> points, sum_layout layout, step_options options);
+  ~step_maker();
+  step_maker(step_maker&&) noexcept;
+  void build();
+  std::unique_ptr<assignment_step> make(index k);
+
+private:
+  struct parts;
+  std::unique_ptr<parts> parts_;
+};
+
+} // namespace kopse

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Files of numbers, by suffix: .npy, and .csv .tsv .txt (docs/file_formats.md).
+//
+// Reading returns the matrix that is in the file, or throws kopse::error naming file, line and column;
+// nothing is ever shifted, padded or filled in. Writing is whole or not at all: a temporary file beside
+// the target, renamed over it at the end.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "kopse/matrix.hpp"
+
+namespace kopse {
+
+/// Whether the first line of a text file names the columns.
+enum class header_line { detect, yes, no };
+
+struct load_options {
+  header_line header = header_line::detect; ///< text files only
+  std::optional<char> delimiter;            ///< text files only; found out when not given
+  std::vector<index> columns;               ///< keep these columns, from 0, in this order; empty = all
+};
+
+/// What a file held: float32 (from .npy float16 and float32) or float64 (all else) rows, in memory or mapped.
+class table {
+public:
+  using view_type = std::variant<matrix_view<double>, matrix_view<float>>;
+
+  table() = default;
+  explicit table(matrix<double> values) : owner_(std::make_shared<matrix<double> const>(std::move(values))) {
+    view_ = std::static_pointer_cast<matrix<double> const>(owner_)->view();
+  }
+  table(view_type view, std::shared_ptr<void const> owner) : view_(view), owner_(std::move(owner)) {}
+
+  /// Calls f with the matrix_view<double> or matrix_view<float> that is inside.
+  template <class F> decltype(auto) visit(F&& f) const { return std::visit(std::forward<F>(f), view_); }
+  view_type const& view() const { return view_; }
+  index rows() const {
+    return visit([](auto const& v) { return v.rows(); });
+  }
+  index cols() const {
+    return visit([](auto const& v) { return v.cols(); });
+  }
+  bool is_float32() const { return std::holds_alternative<matrix_view<float>>(view_); }
+
+  std::vector<std::string> notes;    ///< what was decided while reading, e.g. "header skipped: x,y"
+  std::vector<std::string> names;    ///< column names of a header line, else empty
+  bool mapped = false;               ///< the rows are the file's own pages: no copy was made
+
+private:
+  view_type view_;
+  std::shared_ptr<void const> owner_;
+};
+
+/// Reads a whole file. Throws error with file, line, column for text, and a sentence for .npy.
+/// NaN and infinite values are refused. .npy files of C order and native float32/float64 are mapped.
+table load(std::string const& path, load_options const& options = {});
+
+/// Reads one column as float64, e.g. sample weights: a file with one column or one row, .npy of shape (n,) too.
+std::vector<double> load_vector(std::string const& path);
+
+/// Writes rows; .npy as float64 (rows, cols); text in shortest round-trip digits, comma (csv) or tab (tsv, txt).
+void save(std::string const& path, matrix_view<double> values);
+
+/// Writes labels; .npy as int32 of shape (n,); text one a line.
+void save(std::string const& path, std::span<label const> labels);
+
+/// Writes a file of text whole or not at all.
+void save_text(std::string const& path, std::string_view text);
+
+/// The temporary file now being written, or "" : for signal handlers, which may unlink it (a static buffer).
+char const* unfinished_file() noexcept;
+
+} // namespace kopse

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// k-means: the driver, one loop for every algorithm and any number of partitions, and fit(), the front door.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "kopse/assignment_step.hpp"
+#include "kopse/matrix.hpp"
+#include "kopse/point_set.hpp"
+
+namespace kopse {
+
+/// What happens to a cluster without weight.
+enum class empty_policy {
+  relocate, ///< it takes the row farthest from its own centroid (ties to the lowest row)
+  keep      ///< its centroid stays where it is
+};
+
+/// Why a run ended.
+enum class stop_reason {
+  labels,  ///< converged: an assignment changed no label
+  tol,     ///< the centroids moved by no more than the tolerance
+  max_iter ///< the iterations were used up
+};
+char const* name(stop_reason reason);
+
+/// One iteration: assign all points, then move the centroids.
+struct iteration_record {
+  double seconds = 0;
+  work_counters work;
+  index labels_changed = 0;
+  double largest_movement = 0; ///< of a centroid, in the units of the data; 0 in the iteration that converged
+  double inertia = 0;          ///< of these labels about the means of their clusters, from the sums, about 10 digits
+};
+
+/// Called after each iteration (from 1).
+using observer = std::function<void(index iteration, iteration_record const&)>;
+
+struct driver_options {
+  index max_iter = 300; ///< >= 1
+  double tol = 0;       ///< stop when Σ shift² <= tol · mean column variance; 0 = never
+  empty_policy empty = empty_policy::relocate;
+  observer on_iteration;
+  std::atomic<bool> const* stop = nullptr; ///< raise it from any thread to stop with interrupted
+};
+
+/// How partitions agree: each call replaces its argument by the merged one of all partitions. One partition: nothing to do.
+class reduction {
+public:
+  virtual ~reduction() = default;
+  virtual void merge(data_summary&) {}
+  virtual void merge(cluster_sums&) {}
+  virtual void merge(far_rows&) {}
+  virtual void merge(exact_sum&) {}
+};
+
+struct run_result {
+  matrix<double> centroids; ///< k × d
+  double inertia = 0;       ///< Σ w·d² of the final labels and centroids, exact, rounded once
+  index iterations = 0;     ///< assignments, the last that changed nothing included
+  stop_reason reason = stop_reason::max_iter;
+  bool converged() const { return reason == stop_reason::labels; }
+  index empty_clusters = 0; ///< clusters that own no weight
+  std::vector<iteration_record> trace;
+};
+
+/// Runs Lloyd's iterations from `centroids` with any step. `mean_variance` scales tol (0 when tol is 0).
+/// The step must be fresh. Afterwards its labels belong to the returned centroids.
+run_result iterate(assignment_step& step, sum_layout const& layout, matrix<double> centroids, double mean_variance,
+                   driver_options const& options, reduction& reduce);
+
+/// All of a fit's settings, with their defaults.
+struct options : step_options {
+  std::string init = "random";         ///< how to start when `centroids` is empty; see seeding.hpp
+  std::optional<matrix<double>> centroids; ///< starting centroids, k × d
+  index restarts = 1;                  ///< runs from different starts; the least inertia wins, the first among equals
+  std::uint64_t seed = 0;              ///< restart r uses stream r of this seed
+  index max_iter = 300;
+  double tol = 0;
+  empty_policy empty = empty_policy::relocate;
+  bool verify = false;                 ///< run brute force beside it, and throw verification_error where they differ
+  observer on_iteration;
+};
+
+/// Seconds by phase, of all restarts together.
+struct phase_seconds {
+  double tree = 0, seed = 0, iterate = 0;
+};
+
+struct result : run_result {
+  std::vector<label> labels; ///< of each row, the nearest centroid
+  index best_restart = 0;
+  phase_seconds seconds;
+  std::string algorithm, tree; ///< what ran (tree is "" where there is none)
+  std::vector<std::string> warnings;
+};
+
+/// Clusters the rows. Float and double rows are read in place. Throws usage_error, error (bad values, with row and
+/// column), interrupted, verification_error.
+result fit(point_set<double> points, index k, options const& options = {});
+result fit(point_set<float> points, index k, options const& options = {});
+
+/// The nearest centroid of every row, ties to the lowest index.
+std::vector<label> predict(matrix_view<double> rows, matrix_view<double> centroids, int threads = 1);
+std::vector<label> predict(matrix_view<float> rows, matrix_view<double> centroids, int threads = 1);
+
+} // namespace kopse
