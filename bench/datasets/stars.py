@@ -213,13 +213,15 @@ def check_brightest(stars):
 
 def check_unit_length(directions, within):
     off = np.abs(np.linalg.norm(directions, axis=1) - 1).max()
-    expect(off < within, f"directions of length 1, at worst {off:.1e} off (up to {within:.0e} allowed)")
+    expect(
+        off < within, f"directions of length 1, at worst {off:.1e} off (up to {within:.0e} allowed)"
+    )
 
 
 def check_known(directions, magnitudes):
     """The three brightest must be the stars they ought to be, and where they ought to be."""
     first = np.argsort(magnitudes)[: len(KNOWN)]
-    for i, (name, magnitude, ra, dec) in zip(first, KNOWN):
+    for i, (name, magnitude, ra, dec) in zip(first, KNOWN, strict=True):
         x, y, z = directions[i]
         found_ra, found_dec = np.degrees([np.arctan2(y, x) % (2 * np.pi), np.arcsin(z)])
         off = np.hypot((found_ra - ra) * np.cos(np.radians(dec)), found_dec - dec)

@@ -42,7 +42,9 @@ def main():
     )
     options.add_argument("name", choices=SIZES, help="the data set to make")
     options.add_argument("--n", type=positive, help="rows, instead of the number above")
-    options.add_argument("--d", type=positive, help="columns, likewise; power always has 7, fractal at most 6")
+    options.add_argument(
+        "--d", type=positive, help="columns, likewise; power always has 7, fractal at most 6"
+    )
     options.add_argument("--seed", type=int, help="another seed, for another set of the same kind")
     options.add_argument("--out", type=Path, metavar="OUT.npy", help="where to write it")
     chosen = options.parse_args()
