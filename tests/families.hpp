@@ -68,6 +68,7 @@ inline double of_exponent(random& r, index exponent) {
 template <class Real> struct extremes {
   static constexpr bool is_float = sizeof(Real) == sizeof(float);
   static constexpr double tiny = is_float ? 1e-42 : 1e-160, large = is_float ? 1e37 : 1e149;
+  static constexpr double near_1e9 = is_float ? 4096 : 8; ///< floats are 64 apart there
   static constexpr index spread = is_float ? 120 : 450;
 };
 
@@ -81,9 +82,9 @@ template <class Real> double coordinate(family f, random& r, index i, index j, d
   case family::collinear:
     return along * static_cast<double>(j + 1) + 3;
   case family::offset_1e6:
-    return 1e6 + r.unit() * 8;
+    return 1e6 + r.unit() * extremes<Real>::near_1e9 / 64;
   case family::offset_1e9:
-    return 1e9 + r.unit() * 8;
+    return 1e9 + r.unit() * extremes<Real>::near_1e9;
   case family::skewed:
     return r.normal() * std::array{1e-3, 1.0, 1e5, 1e2, 1e-1}[static_cast<std::size_t>(j % 5)];
   case family::tiny:
