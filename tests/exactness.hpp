@@ -136,6 +136,12 @@ template <class Real> struct scenario {
            + " tol " + std::to_string(settings.tol) + " max_iter " + std::to_string(settings.max_iter);
   }
 
+  /// Of given rows.
+  scenario(std::string n, matrix<Real> x, matrix<double> c, oracle::settings const& o = {},
+           std::vector<double> w = {})
+      : name(std::move(n)), rows(std::move(x)), weights(std::move(w)),
+        scaled(oracle::scaled_weights(weights, rows.rows()).values), start(std::move(c)), settings(o) {}
+
   kopse::point_set<Real> user_points() const { return {rows.view(), weights}; }
   /// As fit() gives them to a step.
   kopse::point_set<Real> points() const {

@@ -168,7 +168,7 @@ matrix<double> make_start(start s, matrix<Real> const& rows, index k, std::uint6
       if (s == start::mixed) value = static_cast<double>(rows(r.below(n), j));
       if (s == start::midpoints) value = x / 2 + y / 2;
       if (s == start::equal) value = static_cast<double>(rows(order[0], j));
-      centroids(c, j) = away ? largest * (3 + static_cast<double>(c)) / 2 : value;
+      centroids(c, j) = away ? std::min(1e150, largest * (3 + static_cast<double>(c)) / 2) : value;
     }
   }
   return centroids;
