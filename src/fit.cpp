@@ -137,6 +137,16 @@ template <class Real> std::vector<label> predict_any(matrix_view<Real> rows, mat
     throw error(std::string("centroids: ") + e.what());
   }
   std::vector<label> labels(static_cast<std::size_t>(rows.rows()));
+  // Many points and centroids in low dimension: a first assignment by trees, otherwise brute force; the same labels.
+  if (rows.rows() >= 4096 && centroids.rows() >= 128 && rows.cols() <= 8) {
+    point_set<Real> const points(rows);
+    step_options options;
+    options.threads = threads;
+    auto const step = step_maker<Real>(points, summarise(points, false).layout(), options).make(centroids.rows());
+    step->assign(centroids);
+    step->labels(labels);
+    return labels;
+  }
   for_blocks(rows.rows(), tile_points, threads, [&](index first, index last) {
     matrix<double> scratch(rows.cols() + 2, tile_points);
     nearest_of_tile(rows.slice(first, last), centroids, scratch.row(0), labels.data() + first);
