@@ -28,6 +28,7 @@ public:
   bool operator==(exact_sum const&) const = default;
 
 private:
+  friend class exact_variance;
   static constexpr int word_count = 35; // 2098 bits for every double, 62 for carries, a sign
   std::array<std::uint64_t, word_count> words_{};
 };
