@@ -3,6 +3,7 @@
 // knows nothing of the others, of seeding, of empty clusters or of when to stop.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <memory>
@@ -36,6 +37,37 @@ struct far_row {
 /// Sorted by d² descending, then row ascending.
 using far_rows = std::vector<far_row>;
 bool farther(far_row const& a, far_row const& b);
+
+/// Keeps the first `count` far rows of all that are offered.
+class far_collector {
+public:
+  explicit far_collector(index count) : count_(count) {}
+
+  /// Rows at or below this d² need not be offered unless they tie.
+  bool wants(double d2) const {
+    return count_ > 0 && d2 > 0 && (static_cast<index>(heap_.size()) < count_ || d2 >= heap_.front().d2);
+  }
+  template <class Real> void offer(index row, double d2, label owner, double weight, Real const* x, index d) {
+    if (weight == 0 || !wants(d2)) return;
+    far_row candidate{row, d2, owner, weight, {}};
+    if (static_cast<index>(heap_.size()) == count_) {
+      if (!farther(candidate, heap_.front())) return;
+      std::pop_heap(heap_.begin(), heap_.end(), farther);
+      heap_.pop_back();
+    }
+    candidate.x.assign(x, x + d);
+    heap_.push_back(std::move(candidate));
+    std::push_heap(heap_.begin(), heap_.end(), farther);
+  }
+  far_rows sorted() && {
+    std::sort(heap_.begin(), heap_.end(), farther);
+    return std::move(heap_);
+  }
+
+private:
+  index count_;
+  far_rows heap_; // the least far on top
+};
 
 /// Why work was not done, by rule; what each rule says stands in docs/algorithm.md.
 enum class prune_rule { score, owned_node, static_node_gap, static_node_bounds, static_point_gap, static_point_bounds, count };

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "kopse/assignment_step.hpp"
+
+#include <algorithm>
+
+#include "steps.hpp"
+
+namespace kopse {
+
+namespace {
+constexpr std::string_view algorithm_names[] = {"lloyd", "dualtree"};
+constexpr std::string_view tree_names[] = {"kd"};
+
+struct alias {
+  std::string_view name, algorithm, tree;
+};
+constexpr alias aliases[] = {{"naive", "lloyd", ""}, {"dualtree-kd", "dualtree", "kd"}};
+
+void require_known(std::string_view what, std::string_view name, std::span<std::string_view const> known) {
+  if (std::find(known.begin(), known.end(), name) != known.end()) return;
+  std::string list;
+  for (std::string_view const one : known) list += (list.empty() ? "" : ", ") + std::string(one);
+  throw usage_error("unknown " + std::string(what) + " '" + std::string(name) + "': expected one of " + list);
+}
+} // namespace
+
+cluster_sums& cluster_sums::operator+=(cluster_sums const& other) {
+  sums += other.sums;
+  labels_changed += other.labels_changed;
+  return *this;
+}
+
+bool farther(far_row const& a, far_row const& b) { return a.d2 != b.d2 ? a.d2 > b.d2 : a.row < b.row; }
+
+char const* name(prune_rule rule) {
+  switch (rule) {
+  case prune_rule::score: return "score";
+  case prune_rule::owned_node: return "owned_node";
+  case prune_rule::static_node_gap: return "static_node_gap";
+  case prune_rule::static_node_bounds: return "static_node_bounds";
+  case prune_rule::static_point_gap: return "static_point_gap";
+  case prune_rule::static_point_bounds: return "static_point_bounds";
+  case prune_rule::count: break;
+  }
+  return "";
+}
+
+work_counters& work_counters::operator+=(work_counters const& other) {
+  distances += other.distances;
+  node_scores += other.node_scores;
+  for (std::size_t i = 0; i < prunes.size(); ++i) prunes[i] += other.prunes[i];
+  return *this;
+}
+
+std::span<std::string_view const> algorithms() { return algorithm_names; }
+std::span<std::string_view const> trees() { return tree_names; }
+
+void resolve(step_options& options) {
+  for (alias const& a : aliases) {
+    if (options.algorithm != a.name) continue;
+    options.algorithm = a.algorithm;
+    if (!a.tree.empty()) options.tree = a.tree;
+  }
+  require_known("algorithm", options.algorithm, algorithm_names);
+  require_known("tree", options.tree, tree_names);
+  if (options.leaf_size < 1)
+    throw usage_error("leaf size " + std::to_string(options.leaf_size) + ": expected at least 1");
+  if (options.threads < 1) throw usage_error(std::to_string(options.threads) + " threads: expected at least 1");
+}
+
+template <class Real> struct step_maker<Real>::parts {
+  point_set<Real> points;
+  sum_layout layout;
+  step_options options;
+  std::shared_ptr<kd_tree<Real> const> tree;
+};
+
+template <class Real>
+step_maker<Real>::step_maker(point_set<Real> points, sum_layout layout, step_options options)
+    : parts_(std::make_unique<parts>(parts{points, std::move(layout), std::move(options), nullptr})) {
+  resolve(parts_->options);
+}
+template <class Real> step_maker<Real>::~step_maker() = default;
+template <class Real> step_maker<Real>::step_maker(step_maker&&) noexcept = default;
+
+template <class Real> void step_maker<Real>::build() {
+  if (parts_->options.algorithm == "lloyd" || parts_->tree) return;
+  parts_->tree = std::make_shared<kd_tree<Real> const>(parts_->points.rows, parts_->options.leaf_size);
+}
+
+template <class Real> std::unique_ptr<assignment_step> step_maker<Real>::make(index k) {
+  build();
+  if (parts_->options.algorithm == "lloyd") return make_lloyd(parts_->points, parts_->layout, k, parts_->options);
+  return make_dualtree(parts_->tree, parts_->points, parts_->layout, k, parts_->options);
+}
+
+template class step_maker<float>;
+template class step_maker<double>;
+
+} // namespace kopse

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The front door: checks everything, prepares once, runs each restart, keeps the best.
+#include <chrono>
+#include <cmath>
+
+#include "kopse/kmeans.hpp"
+#include "kopse/seeding.hpp"
+#include "nearest.hpp"
+#include "step_common.hpp"
+#include "verify.hpp"
+
+namespace kopse {
+
+char const* version() noexcept { return KOPSE_VERSION; }
+
+namespace {
+
+class stopwatch {
+public:
+  explicit stopwatch(double& total) : total_(total) {}
+  ~stopwatch() { total_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
+  stopwatch(stopwatch const&) = delete;
+  stopwatch& operator=(stopwatch const&) = delete;
+
+private:
+  double& total_;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+std::string shape(index rows, index cols) { return std::to_string(rows) + " x " + std::to_string(cols); }
+
+void check(index n, index d, index k, options const& o) {
+  if (n < 1 || d < 1) throw error("the data are " + shape(n, d) + ": expected at least one row and one column");
+  if (k < 1) throw usage_error("k = " + std::to_string(k) + ": expected at least 1 cluster");
+  if (k > n) throw usage_error("k = " + std::to_string(k) + " is more than the " + std::to_string(n) + " rows there are");
+  if (k > std::numeric_limits<label>::max()) throw usage_error("k = " + std::to_string(k) + ": expected less than 2^31");
+  if (o.max_iter < 1) throw usage_error("max_iter = " + std::to_string(o.max_iter) + ": expected at least 1");
+  if (!(o.tol >= 0)) throw usage_error("tol = " + std::to_string(o.tol) + ": expected a number >= 0");
+  if (o.restarts < 1) throw usage_error("restarts = " + std::to_string(o.restarts) + ": expected at least 1");
+  if (!o.centroids) return;
+  if (o.centroids->rows() != k || o.centroids->cols() != d)
+    throw error("the starting centroids are " + shape(o.centroids->rows(), o.centroids->cols()) + ": expected "
+                + shape(k, d));
+  try {
+    validate(point_set<double>(*o.centroids));
+  } catch (error const& e) {
+    throw error(std::string("starting centroids: ") + e.what());
+  }
+}
+
+// Weights times the power of two that brings the largest into [1, 2): then w·d² overflows no sooner than d².
+std::vector<double> scaled(std::span<double const> weights, int& exponent) {
+  double largest = 0;
+  for (double const w : weights) largest = std::max(largest, w);
+  exponent = weights.empty() ? 0 : std::ilogb(largest);
+  if (exponent == 0) return {};
+  std::vector<double> out(weights.begin(), weights.end());
+  for (double& w : out) w = std::ldexp(w, -exponent);
+  return out;
+}
+
+void add_warnings(result& r, index k, options const& o) {
+  index const used = k - r.empty_clusters;
+  if (r.empty_clusters > 0 && r.inertia == 0)
+    r.warnings.push_back("only " + std::to_string(used) + " distinct rows were found, " + std::to_string(k)
+                         + " clusters were asked for: the others stay empty");
+  else if (r.empty_clusters > 0)
+    r.warnings.push_back(std::to_string(r.empty_clusters) + " of " + std::to_string(k) + " clusters are empty");
+  if (r.reason == stop_reason::max_iter)
+    r.warnings.push_back("stopped after max_iter = " + std::to_string(o.max_iter) + " iterations, before it converged");
+  if (o.centroids && o.restarts > 1)
+    r.warnings.push_back("starting centroids were given: one run in place of " + std::to_string(o.restarts));
+}
+
+template <class Real> result fit_any(point_set<Real> points, index k, options o) {
+  float_environment const environment;
+  resolve(o);
+  check(points.size(), points.dims(), k, o);
+  validate(points);
+  int exponent = 0;
+  std::vector<double> const weights = scaled(points.weights, exponent);
+  if (!weights.empty()) points.weights = weights;
+
+  data_summary const summary = summarise(points, o.tol > 0);
+  double mean_variance = 0;
+  for (exact_variance const& v : summary.variance) mean_variance += v.value();
+  mean_variance /= static_cast<double>(points.dims());
+  sum_layout const layout = summary.layout();
+  driver_options driving{o.max_iter, o.tol, o.empty, o.on_iteration, o.stop};
+  if (o.on_iteration && exponent != 0)
+    driving.on_iteration = [&](index iteration, iteration_record record) {
+      record.inertia = std::ldexp(record.inertia, exponent);
+      o.on_iteration(iteration, record);
+    };
+
+  result best;
+  phase_seconds seconds;
+  step_maker<Real> maker(points, layout, o);
+  {
+    stopwatch const watch(seconds.tree);
+    maker.build();
+  }
+  for (index restart = 0; restart < (o.centroids ? 1 : o.restarts); ++restart) {
+    matrix<double> start;
+    {
+      stopwatch const watch(seconds.seed);
+      start = o.centroids ? *o.centroids : seed(o.init, points, k, o.seed, restart);
+    }
+    stopwatch const watch(seconds.iterate);
+    std::unique_ptr<assignment_step> step = maker.make(k);
+    if (o.verify) step = make_verifying(std::move(step), points, layout, k, o.stop);
+    reduction alone;
+    run_result run = iterate(*step, layout, std::move(start), mean_variance, driving, alone);
+    if (restart > 0 && !(run.inertia < best.inertia)) continue;
+    static_cast<run_result&>(best) = std::move(run);
+    best.best_restart = restart;
+    best.labels.resize(static_cast<std::size_t>(points.size()));
+    step->labels(best.labels);
+  }
+  best.inertia = std::ldexp(best.inertia, exponent);
+  for (iteration_record& record : best.trace) record.inertia = std::ldexp(record.inertia, exponent);
+  best.seconds = seconds;
+  best.algorithm = o.algorithm;
+  best.tree = o.algorithm == "lloyd" ? "" : o.tree;
+  add_warnings(best, k, o);
+  return best;
+}
+
+template <class Real> std::vector<label> predict_any(matrix_view<Real> rows, matrix_view<double> centroids, int threads) {
+  if (rows.cols() != centroids.cols())
+    throw error("the rows have " + std::to_string(rows.cols()) + " columns, the centroids " + std::to_string(centroids.cols()));
+  if (centroids.rows() < 1) throw error("there are no centroids");
+  validate(point_set<Real>(rows));
+  try {
+    validate(point_set<double>(centroids));
+  } catch (error const& e) {
+    throw error(std::string("centroids: ") + e.what());
+  }
+  std::vector<label> labels(static_cast<std::size_t>(rows.rows()));
+  for_blocks(rows.rows(), tile_points, threads, [&](index first, index last) {
+    matrix<double> scratch(rows.cols() + 2, tile_points);
+    nearest_of_tile(rows.slice(first, last), centroids, scratch.row(0), labels.data() + first);
+  });
+  return labels;
+}
+
+} // namespace
+
+result fit(point_set<double> points, index k, options const& o) { return fit_any(points, k, o); }
+result fit(point_set<float> points, index k, options const& o) { return fit_any(points, k, o); }
+
+std::vector<label> predict(matrix_view<double> rows, matrix_view<double> centroids, int threads) {
+  return predict_any(rows, centroids, threads);
+}
+std::vector<label> predict(matrix_view<float> rows, matrix_view<double> centroids, int threads) {
+  return predict_any(rows, centroids, threads);
+}
+
+} // namespace kopse

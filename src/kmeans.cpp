@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The driver: assign, move, and again. It alone decides when to stop and where empty clusters go, from merged sums.
+#include "kopse/kmeans.hpp"
+
+#include <chrono>
+#include <cmath>
+
+#include "step_common.hpp"
+
+namespace kopse {
+
+char const* name(stop_reason reason) {
+  switch (reason) {
+  case stop_reason::labels: return "labels";
+  case stop_reason::tol: return "tol";
+  case stop_reason::max_iter: return "max_iter";
+  }
+  return "";
+}
+
+namespace {
+
+class driver {
+public:
+  driver(assignment_step& step, sum_layout const& layout, matrix<double> centroids, driver_options const& options,
+         reduction& reduce)
+      : step_(step), options_(options), reduce_(reduce), centroids_(std::move(centroids)),
+        totals_(layout, centroids_.rows()), between_(static_cast<std::size_t>(centroids_.rows())),
+        stale_(static_cast<std::size_t>(centroids_.rows()), true) {}
+
+  run_result run(double mean_variance) {
+    using clock = std::chrono::steady_clock;
+    run_result result;
+    bool relocated = false;
+    for (index iteration = 1;; ++iteration) {
+      check_stop(options_.stop);
+      auto const start = clock::now();
+      cluster_sums const changes = assign();
+      iteration_record record;
+      record.work = step_.work();
+      record.labels_changed = changes.labels_changed;
+      bool const settled = iteration > 1 && changes.labels_changed == 0 && !relocated;
+      if (iteration == 1) measure_scatter();
+      double const shift2 = settled ? 0 : move(changes, record.largest_movement, relocated);
+      record.inertia = settled && !result.trace.empty() ? result.trace.back().inertia : inertia_from_sums();
+      record.seconds = std::chrono::duration<double>(clock::now() - start).count();
+      result.trace.push_back(record);
+      result.iterations = iteration;
+      if (options_.on_iteration) options_.on_iteration(iteration, record);
+      if (settled) {
+        result.reason = stop_reason::labels;
+        break;
+      }
+      bool const close = options_.tol > 0 && shift2 <= options_.tol * mean_variance;
+      if (close || iteration == options_.max_iter) {
+        result.reason = close ? stop_reason::tol : stop_reason::max_iter;
+        assign(); // so that labels and inertia belong to the returned centroids; not counted
+        break;
+      }
+    }
+    exact_sum inertia = step_.inertia(centroids_);
+    reduce_.merge(inertia);
+    result.inertia = inertia.value();
+    for (index j = 0; j < centroids_.rows(); ++j) result.empty_clusters += totals_.sums.weightless(j) ? 1 : 0;
+    result.centroids = std::move(centroids_);
+    return result;
+  }
+
+private:
+  cluster_sums assign() {
+    cluster_sums changes = step_.assign(centroids_);
+    reduce_.merge(changes);
+    totals_ += changes;
+    return changes;
+  }
+
+  // Moves the centroids to the means of their clusters and the empty ones by the policy; returns Σ shift².
+  double move(cluster_sums const& changes, double& largest, bool& relocated) {
+    index const k = centroids_.rows(), d = centroids_.cols();
+    matrix<double> const old = centroids_;
+    for (index j = 0; j < k; ++j)
+      if (stale_[static_cast<std::size_t>(j)] || !changes.sums.is_zero(j)) move_to_mean(j, true);
+    relocated = options_.empty == empty_policy::relocate && relocate();
+    double sum = 0, largest2 = 0;
+    for (index j = 0; j < k; ++j) {
+      double shift2 = 0;
+      for (index i = 0; i < d; ++i) {
+        double const shift = centroids_(j, i) - old(j, i);
+        shift2 += shift * shift;
+        sum += shift * shift;
+      }
+      largest2 = std::max(largest2, shift2);
+    }
+    largest = std::sqrt(largest2);
+    return sum;
+  }
+
+  void move_to_mean(index j, bool for_inertia) {
+    stale_[static_cast<std::size_t>(j)] = false;
+    if (for_inertia) between_[static_cast<std::size_t>(j)] = 0;
+    if (totals_.sums.weightless(j)) return;
+    totals_.sums.mean(j, centroids_.row(j));
+    if (for_inertia)
+      between_[static_cast<std::size_t>(j)] =
+          totals_.sums.weight(j) * squared_distance(centroids_.row(j), mean_.data(), centroids_.cols());
+  }
+
+  // The m-th empty cluster by index takes the m-th farthest row, which leaves its donor's mean. Labels, and so the
+  // totals, stay as they are: the next assignment will see to them.
+  bool relocate() {
+    std::vector<index> empty;
+    for (index j = 0; j < centroids_.rows(); ++j)
+      if (totals_.sums.weightless(j)) empty.push_back(j);
+    if (empty.empty()) return false;
+    far_rows rows = step_.farthest(static_cast<index>(empty.size()));
+    reduce_.merge(rows);
+    rows.resize(std::min(rows.size(), empty.size()));
+    for (far_row const& row : rows) totals_.sums.add(row.owner, row.x.data(), row.weight, -1);
+    for (far_row const& row : rows) move_to_mean(row.owner, false);
+    for (far_row const& row : rows) totals_.sums.add(row.owner, row.x.data(), row.weight, 1);
+    for (std::size_t m = 0; m < rows.size(); ++m) {
+      std::copy(rows[m].x.begin(), rows[m].x.end(), centroids_.row(empty[m]));
+      stale_[static_cast<std::size_t>(empty[m])] = stale_[static_cast<std::size_t>(rows[m].owner)] = true;
+    }
+    return !rows.empty();
+  }
+
+  // Σ w‖x − mean‖² of the data, once: then the inertia of any iteration follows from the clusters' sums.
+  void measure_scatter() {
+    exact_sums all(totals_.sums.layout(), 1);
+    for (index j = 0; j < centroids_.rows(); ++j) all.add(0, totals_.sums, j, 1);
+    mean_.resize(static_cast<std::size_t>(centroids_.cols()));
+    all.mean(0, mean_.data());
+    exact_sum scatter = step_.inertia(matrix_view<double>(mean_.data(), 1, centroids_.cols()));
+    reduce_.merge(scatter);
+    scatter_ = scatter.value();
+  }
+
+  // Σ w‖x − c‖² = Σ w‖x − mean‖² − Σ_j W_j ‖c_j − mean‖² when each c_j is the mean of its cluster.
+  double inertia_from_sums() const {
+    double between = 0;
+    for (double const b : between_) between += b;
+    return std::max(0.0, scatter_ - between);
+  }
+
+  assignment_step& step_;
+  driver_options const& options_;
+  reduction& reduce_;
+  matrix<double> centroids_;
+  cluster_sums totals_;
+  std::vector<double> mean_;    // of all data
+  double scatter_ = 0;          // of all data about it
+  std::vector<double> between_; // W_j ‖mean of cluster j − mean_‖²
+  std::vector<char> stale_;     // the centroid is not the mean of its cluster's totals, whatever changes
+};
+
+} // namespace
+
+run_result iterate(assignment_step& step, sum_layout const& layout, matrix<double> centroids, double mean_variance,
+                   driver_options const& options, reduction& reduce) {
+  float_environment const environment;
+  return driver(step, layout, std::move(centroids), options, reduce).run(mean_variance);
+}
+
+} // namespace kopse
