@@ -16,6 +16,7 @@
 
 namespace kopse {
 
+inline constexpr node_id no_node = -1;
 inline constexpr double pruned_score = std::numeric_limits<double>::infinity();
 
 /// A reference node and its score against the query node in hand.
@@ -26,7 +27,7 @@ struct scored_node {
 
 template <class Rules>
 concept dual_tree_rules = requires(Rules& rules, node_id q, node_id r, double s, scored_node const* refs) {
-  { rules.children(q) } -> std::ranges::forward_range; // of the query tree as the rules want it seen: a coalesced view
+  { rules.stand_in(q) } -> std::same_as<node_id>;      // what a coalesced view of the query tree shows for q, or no_node
   { rules.enter(q) } -> std::same_as<void>;            // before the first score of q; its parent was entered before
   { rules.score(q, r) } -> std::same_as<double>;       // infinity: prune
   { rules.rescore(q, r, s) } -> std::same_as<double>;  // again, with what the later scores taught; computes no distance
@@ -63,7 +64,8 @@ private:
     if (rules_.descend(q)) {
       if (leaf) rules_.base_cases(q, survivors_.data() + begin, survivors_.data() + end);
       else
-        for (node_id const c : rules_.children(q)) visit(c, begin, end);
+        for (node_id const c : query_.children(q))
+          if (node_id const shown = rules_.stand_in(c); shown != no_node) visit(shown, begin, end);
     }
     rules_.leave(q);
     survivors_.resize(begin);

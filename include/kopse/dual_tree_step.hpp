@@ -18,7 +18,6 @@
 #include <atomic>
 #include <limits>
 #include <memory>
-#include <ranges>
 #include <span>
 #include <vector>
 
@@ -63,7 +62,7 @@ public:
   work_counters work() const override { return work_; }
 
   // The rules of the traversal (dual_tree.hpp); public for it alone.
-  auto children(node_id q) const;
+  node_id stand_in(node_id q) const { return at(q).next; }
   void enter(node_id q);
   double score(node_id q, node_id r);
   double rescore(node_id q, node_id r, double score);
@@ -74,7 +73,7 @@ public:
 private:
   static constexpr label nobody = -1;        // no owner yet
   static constexpr label several = -2;       // several owners: look below
-  static constexpr node_id unchanging = -1;  // canchange is false
+  static constexpr node_id unchanging = no_node; // canchange is false
 
   // ub and lb are bounds on true distances and are valid where owner >= 0, for the centroids last seen.
   struct node_state {
@@ -300,12 +299,6 @@ template <space_tree Tree> void dual_tree_step<Tree>::hand_down(node_id q) {
 }
 
 // ---- Score and BaseCase: strategies one and two --------------------------------------------------------------------------
-
-// The children of q that can change, each by the node that stands for it.
-template <space_tree Tree> auto dual_tree_step<Tree>::children(node_id q) const {
-  return tree_->children(q) | std::views::transform([this](node_id c) { return at(c).next; })
-         | std::views::filter([](node_id c) { return c != unchanging; });
-}
 
 // Lines 4 to 6 of Score: what is known of the parent (the last node entered and not left) holds for the child. The carried
 // bound of strategy four is the carried `closest`: d_max to it, for the moved centroids, is never above the shifted bound.

@@ -100,8 +100,8 @@ struct result : run_result {
 
 /// Clusters the rows. Float and double rows are read in place. Throws usage_error, error (bad values, with row and
 /// column), interrupted, verification_error.
-result fit(point_set<double> points, index k, options const& options = {});
-result fit(point_set<float> points, index k, options const& options = {});
+result fit(point_set<double> points, index k, options const& options = kopse::options());
+result fit(point_set<float> points, index k, options const& options = kopse::options());
 
 /// The nearest centroid of every row, ties to the lowest index.
 std::vector<label> predict(matrix_view<double> rows, matrix_view<double> centroids, int threads = 1);
