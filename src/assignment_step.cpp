@@ -8,7 +8,7 @@
 namespace kopse {
 
 namespace {
-constexpr std::string_view algorithm_names[] = {"lloyd", "dualtree"};
+constexpr std::string_view algorithm_names[] = {"lloyd", "filter", "dualtree"};
 constexpr std::string_view tree_names[] = {"kd"};
 
 struct alias {
@@ -36,6 +36,8 @@ char const* name(prune_rule rule) {
   switch (rule) {
   case prune_rule::score:
     return "score";
+  case prune_rule::bisector:
+    return "bisector";
   case prune_rule::owned_node:
     return "owned_node";
   case prune_rule::static_node_gap:
@@ -115,6 +117,8 @@ template <class Real> std::unique_ptr<assignment_step> step_maker<Real>::make(in
   build();
   if (parts_->options.algorithm == "lloyd")
     return make_lloyd(parts_->points, parts_->layout, k, parts_->options);
+  if (parts_->options.algorithm == "filter")
+    return make_filter(parts_->tree, parts_->points, parts_->layout, k, parts_->options);
   return make_dualtree(parts_->tree, parts_->points, parts_->layout, k, parts_->options);
 }
 
