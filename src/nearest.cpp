@@ -8,42 +8,62 @@ namespace kopse {
 
 namespace {
 
-// One vector holds the same thing of several points: a lane does exactly what the scalar would.
-constexpr index lanes = 8;
-typedef double vector __attribute__((vector_size(lanes * sizeof(double)), may_alias));
-typedef std::int64_t flags __attribute__((vector_size(lanes * sizeof(double)), may_alias));
+// Points go through the registers of any x86-64 or ARM64 processor: two to a vector, a few vectors at a time
+// so that their additions overlap. A lane does exactly what the scalar would.
+typedef double vector __attribute__((vector_size(16), may_alias));
+typedef std::int64_t flags __attribute__((vector_size(16), may_alias));
+constexpr index lanes = 2;
+constexpr index group = 8; // points in hand; tiles are padded to a multiple
 
 // Centroids [first, last) against the points of a tile, coordinate j of point i at x[j·tile_points + i].
-// D is the number of dimensions, or 0 for any.
-template <int D>
-void scan(double const* x, index points, matrix_view<double> centroids, index first, index last, double* best, double* who) {
+// D is the number of dimensions, or 0 for any; U vectors of points at a time.
+template <int D, int U>
+void scan(double const* x, index points, matrix_view<double> centroids, index first, index last, double* best,
+          double* who) {
   index const d = D == 0 ? centroids.cols() : D;
-  for (index i = 0; i < points; i += lanes) {
-    vector nearest = *reinterpret_cast<vector const*>(best + i);
-    vector owner = *reinterpret_cast<vector const*>(who + i);
+  for (index i = 0; i < points; i += U * lanes) {
+    vector nearest[U], owner[U];
+    for (int u = 0; u < U; ++u) {
+      nearest[u] = *reinterpret_cast<vector const*>(best + i + u * lanes);
+      owner[u] = *reinterpret_cast<vector const*>(who + i + u * lanes);
+    }
     for (index c = first; c < last; ++c) {
       double const* const centroid = centroids.row(c);
-      vector sum{};
+      vector sum[U] = {};
       for (index j = 0; j < d; ++j) {
-        vector const difference = *reinterpret_cast<vector const*>(x + j * tile_points + i) - centroid[j];
-        sum += difference * difference;
+        vector const cj = {centroid[j], centroid[j]};
+        for (int u = 0; u < U; ++u) {
+          vector const difference =
+              *reinterpret_cast<vector const*>(x + j * tile_points + i + u * lanes) - cj;
+          sum[u] += difference * difference;
+        }
       }
-      flags const nearer = sum < nearest; // strict: ties stay with the lower index
-      nearest = nearer ? sum : nearest;
-      owner = nearer ? vector{} + static_cast<double>(c) : owner;
+      vector const number = {static_cast<double>(c), static_cast<double>(c)};
+      for (int u = 0; u < U; ++u) {
+        flags const nearer = sum[u] < nearest[u]; // strict: ties stay with the lower index
+        nearest[u] = nearer ? sum[u] : nearest[u];
+        owner[u] = nearer ? number : owner[u];
+      }
     }
-    *reinterpret_cast<vector*>(best + i) = nearest;
-    *reinterpret_cast<vector*>(who + i) = owner;
+    for (int u = 0; u < U; ++u) {
+      *reinterpret_cast<vector*>(best + i + u * lanes) = nearest[u];
+      *reinterpret_cast<vector*>(who + i + u * lanes) = owner[u];
+    }
   }
 }
 
 auto scan_for(index d) {
   switch (d) {
-  case 1: return scan<1>;
-  case 2: return scan<2>;
-  case 3: return scan<3>;
-  case 4: return scan<4>;
-  default: return scan<0>;
+  case 1:
+    return scan<1, 4>;
+  case 2:
+    return scan<2, 2>;
+  case 3:
+    return scan<3, 2>;
+  case 4:
+    return scan<4, 2>;
+  default:
+    return scan<0, 4>;
   }
 }
 
@@ -52,7 +72,7 @@ auto scan_for(index d) {
 template <class Real>
 void nearest_of_tile(matrix_view<Real> tile, matrix_view<double> centroids, double* scratch, label* who) {
   index const n = tile.rows(), d = tile.cols(), k = centroids.rows();
-  index const padded = (n + lanes - 1) / lanes * lanes;
+  index const padded = (n + group - 1) / group * group;
   double* const best = scratch + d * tile_points;
   double* const owner = best + tile_points;
   for (index i = 0; i < padded; ++i) {

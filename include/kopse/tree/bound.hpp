@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The regions of a tree's nodes. All squares here go through slack::outward: they hold whatever flags this is compiled with.
+// The regions of a tree's nodes. All squares here go through slack::outward: they hold whatever flags this is
+// compiled with.
 #pragma once
 
 #include <algorithm>
@@ -69,14 +70,16 @@ public:
     return slack_.outward(sum);
   }
 
-  /// At most min w·p over the box: in each dimension the corner that w points away from, less the rounding of the sum.
+  /// At most min w·p over the box: in each dimension the corner that w points away from, less the rounding of
+  /// the sum.
   double lowest(index node, double const* w) const {
     Real const *const lo = low(node), *const hi = high(node);
     double sum = 0, magnitude = 0;
     for (index j = 0; j < d_; ++j) {
       double const term = w[j] * static_cast<double>(w[j] > 0 ? lo[j] : hi[j]);
       sum += term;
-      magnitude += std::abs(w[j]) * std::max(std::abs(static_cast<double>(lo[j])), std::abs(static_cast<double>(hi[j])));
+      magnitude += std::abs(w[j])
+                   * std::max(std::abs(static_cast<double>(lo[j])), std::abs(static_cast<double>(hi[j])));
     }
     return sum - magnitude * static_cast<double>(d_ + 3) * 0x1p-51 - 0x1p-1060;
   }
