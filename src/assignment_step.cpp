@@ -8,14 +8,15 @@
 namespace kopse {
 
 namespace {
-constexpr std::string_view algorithm_names[] = {"lloyd",   "hamerly",  "elkan",
-                                                "yinyang", "exponion", "dualtree"};
+constexpr std::string_view algorithm_names[] = {"lloyd",    "hamerly",   "elkan",  "yinyang",
+                                                "exponion", "blacklist", "filter", "dualtree"};
 constexpr std::string_view tree_names[] = {"kd"};
 
 struct alias {
   std::string_view name, algorithm, tree;
 };
-constexpr alias aliases[] = {{"naive", "lloyd", ""}, {"dualtree-kd", "dualtree", "kd"}};
+constexpr alias aliases[] = {
+    {"naive", "lloyd", ""}, {"pelleg-moore", "blacklist", ""}, {"dualtree-kd", "dualtree", "kd"}};
 
 void require_known(std::string_view what, std::string_view name, std::span<std::string_view const> known) {
   if (std::find(known.begin(), known.end(), name) != known.end()) return;
@@ -37,6 +38,8 @@ char const* name(prune_rule rule) {
   switch (rule) {
   case prune_rule::score:
     return "score";
+  case prune_rule::bisector:
+    return "bisector";
   case prune_rule::owned_node:
     return "owned_node";
   case prune_rule::static_node_gap:
@@ -86,7 +89,9 @@ work_counters& work_counters::operator+=(work_counters const& other) {
 std::span<std::string_view const> algorithms() { return algorithm_names; }
 std::span<std::string_view const> trees() { return tree_names; }
 
-bool uses_tree(std::string_view algorithm) { return algorithm == "dualtree"; }
+bool uses_tree(std::string_view algorithm) {
+  return algorithm == "blacklist" || algorithm == "filter" || algorithm == "dualtree";
+}
 
 void resolve(step_options& options) {
   for (alias const& a : aliases) {
@@ -127,11 +132,14 @@ template <class Real> void step_maker<Real>::build() {
 template <class Real> std::unique_ptr<assignment_step> step_maker<Real>::make(index k) {
   build();
   auto const& [points, layout, options, tree] = *parts_;
-  if (options.algorithm == "lloyd") return make_lloyd(points, layout, k, options);
-  if (options.algorithm == "hamerly") return make_hamerly(points, layout, k, options);
-  if (options.algorithm == "elkan") return make_elkan(points, layout, k, options);
-  if (options.algorithm == "yinyang") return make_yinyang(points, layout, k, options);
-  if (options.algorithm == "exponion") return make_exponion(points, layout, k, options);
+  std::string const& name = options.algorithm;
+  if (name == "lloyd") return make_lloyd(points, layout, k, options);
+  if (name == "hamerly") return make_hamerly(points, layout, k, options);
+  if (name == "elkan") return make_elkan(points, layout, k, options);
+  if (name == "yinyang") return make_yinyang(points, layout, k, options);
+  if (name == "exponion") return make_exponion(points, layout, k, options);
+  if (name == "blacklist") return make_blacklist(tree, points, layout, k, options);
+  if (name == "filter") return make_filter(tree, points, layout, k, options);
   return make_dualtree(tree, points, layout, k, options);
 }
 

@@ -74,6 +74,7 @@ private:
 /// docs/algorithms.md (points).
 enum class prune_rule {
   score,
+  bisector,
   owned_node,
   static_node_gap,
   static_node_bounds,
@@ -139,6 +140,7 @@ struct step_options {
   std::string tree = "kd";            ///< one of trees(); only for algorithms that use one
   index leaf_size = 20;               ///< most points in a leaf of the tree, >= 1
   index groups = 0;                   ///< of centroids, for yinyang; 0 = k / 10
+  bool bisector = true;               ///< dualtree: a prune rule past the paper's (docs/algorithm.md)
   int threads = 1;
   std::atomic<bool> const* stop = nullptr; ///< polled often; when true, interrupted is thrown
 };

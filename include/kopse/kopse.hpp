@@ -20,3 +20,4 @@
 #include "kopse/tree/neighbours.hpp"
 #include "kopse/tree/node_sums.hpp"
 #include "kopse/tree/space_tree.hpp"
+#include "kopse/tree_step.hpp"
