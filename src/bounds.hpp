@@ -13,7 +13,7 @@
 namespace kopse {
 
 /// Most centroids in a leaf of a tree that is searched from single points.
-inline constexpr index centroid_leaf = 8;
+inline constexpr index centroid_leaf = 16;
 
 /// d(p, owner) <= upper, d(p, any other centroid) >= lower.
 struct point_bounds {

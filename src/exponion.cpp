@@ -9,8 +9,8 @@
 //
 // The paper sorts all k² distances between centroids. Here a tree on the centroids gives each owner that has
 // open points a list of its nearest others: as far as its points need and no longer than there are points to
-// share it. What a list does not settle, and a first assignment, is searched in the tree from the point
-// itself: O(log k) in low dimension.
+// share it. What a list does not settle is searched in the tree from the point itself. In a first assignment
+// the owner is a guess: the nearest centroid of the leaf where one descent of the tree ends.
 //
 // Memory: 20 bytes a point; lists of at most max(n, 32·k)·(8·d + 12) bytes, in low dimension far less; 8·k·d
 // and the tree for the centroids. Use it for any k in low dimension (d to about 8), and where memory is
@@ -34,7 +34,7 @@ public:
         bounds_(static_cast<std::size_t>(points.size())), balls_(static_cast<std::size_t>(k)) {}
 
 private:
-  static constexpr index chunk = 16;      // centroids measured at a time
+  static constexpr index chunk = 8;       // centroids measured at a time
   static constexpr index least_list = 32; // at least as many may be in a list
   static constexpr index few = 4;         // fewer open points than this are not worth a list
   static constexpr double open = 0;       // the lower bound of a point that must be searched
@@ -52,7 +52,6 @@ private:
 
   void prepare() override {
     tree_.emplace(this->seen_.view(), centroid_leaf);
-    if (this->first_) return;
     shifts_ = owner_shifts(*tree_, this->seen_.view(), this->drift_, this->slack_, this->options_.threads,
                            this->work_);
     for (ball& b : balls_) b.points = 0, b.radius = 0;
@@ -61,7 +60,7 @@ private:
                [&](index first, index last) {
                  check_stop(this->options_.stop);
                  work_counters work;
-                 for (index i = first; i < last; ++i) test(i, work);
+                 test_block(first, last, work);
                  std::lock_guard const lock(guard);
                  this->work_ += work;
                  for (index i = first; i < last; ++i) ask(i);
@@ -75,7 +74,26 @@ private:
     });
   }
 
-  // Leaves the point with bounds that settle its owner, or open.
+  // Leaves the points with bounds that settle their owners, or open.
+  void test_block(index first, index last, work_counters& work) {
+    std::vector<double> x(at(this->points_.dims()));
+    for (index i = first; i < last; ++i)
+      if (this->first_)
+        guess(i, x, work);
+      else
+        test(i, work);
+  }
+
+  // A first owner: some centroid that is near.
+  void guess(index i, std::vector<double>& x, work_counters& work) {
+    copy_row(i, x);
+    neighbour const near = find_near(*tree_, x.data(), work.distances);
+    this->owner(i) = static_cast<label>(near.row);
+    point_bounds& b = bounds_[at(i)];
+    b = {this->slack_.upper(near.d2), open};
+    if (!settle(b, shifts_[at(near.row)], this->slack_, work)) b.lower = open;
+  }
+
   void test(index i, work_counters& work) {
     owner_shift const& shift = shifts_[at(this->owner(i))];
     point_bounds& b = bounds_[at(i)];
@@ -118,9 +136,9 @@ private:
   void assign_block(index first, index last, work_counters& work) override {
     std::vector<double> x(at(this->points_.dims()));
     for (index i = first; i < last; ++i) {
-      if (!this->first_ && !is_open(i)) continue;
+      if (!is_open(i)) continue;
       nearest_two found;
-      if (this->first_ || !search_ball(i, found, work)) search_tree(i, x, found, work);
+      if (!search_ball(i, found, work)) search_tree(i, x, found, work);
       this->owner(i) = static_cast<label>(found.first);
       bounds_[at(i)] = {this->slack_.upper(found.first2), this->slack_.lower(found.second2)};
     }
@@ -158,11 +176,14 @@ private:
 
   // What has been found so far limits the search; all of it but the first may be found again.
   void search_tree(index i, std::vector<double>& x, nearest_two& found, work_counters& work) const {
-    Real const* const row = this->points_.rows.row(i);
-    std::copy(row, row + this->points_.dims(), x.begin());
+    copy_row(i, x);
     find_nearest_two(*tree_, x.data(), found.first, found, work.distances);
   }
 
+  void copy_row(index i, std::vector<double>& x) const {
+    Real const* const row = this->points_.rows.row(i);
+    std::copy(row, row + this->points_.dims(), x.begin());
+  }
   static std::size_t at(index i) { return static_cast<std::size_t>(i); }
 
   std::vector<point_bounds> bounds_;

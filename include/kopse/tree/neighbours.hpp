@@ -83,6 +83,20 @@ inline bool nearer(neighbour const& a, neighbour const& b) {
   return a.d2 != b.d2 ? a.d2 < b.d2 : a.row < b.row;
 }
 
+/// Some point near x, found on the one path of nearest boxes: row and computed d².
+template <space_tree T> neighbour find_near(T const& tree, double const* x, index& distances) {
+  node_id q = tree.root();
+  for (auto below = tree.children(q); !std::ranges::empty(below); below = tree.children(q))
+    q = *std::ranges::min_element(below, {}, [&](node_id c) { return tree.distance(c, x).lo; });
+  neighbour best{std::numeric_limits<double>::infinity(), -1};
+  for (index i = tree.points(q).first; i < tree.points(q).last; ++i) {
+    ++distances;
+    neighbour const one{squared_distance(tree.point(i), x, tree.dims()), tree.row(i)};
+    if (nearer(one, best)) best = one;
+  }
+  return best;
+}
+
 namespace detail {
 /// Calls leaf(q) for the leaves whose points may be as near to x as limit() says, the nearer child first.
 template <space_tree T, class Limit, class Leaf>
