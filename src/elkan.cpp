@@ -39,7 +39,8 @@ public:
   }
 
 private:
-  static constexpr index chunk = 16;
+  static constexpr index chunk = centroid_columns::width; // centroids at a time
+  static constexpr index one_by_one = 1; // more than this of a chunk are measured with all of it: no slower
 
   // What is known of the point in hand.
   struct state {
@@ -59,11 +60,11 @@ private:
   // half_: half the distances between centroids, rounded down; half_gap_: the least of each.
   void measure_centroids() {
     index const k = this->k_;
-    centroid_columns const columns(this->seen_.view());
+    columns_.assign(this->seen_.view());
     for_blocks(k, 16, this->options_.threads, [&](index first, index last) {
-      std::vector<double> d2(static_cast<std::size_t>(k));
+      std::vector<double> d2(static_cast<std::size_t>(centroid_columns::padded(k)));
       for (index a = first; a < last; ++a) {
-        columns.squares(this->seen_.row(a), a + 1, k - a - 1, d2.data());
+        columns_.squares(this->seen_.row(a), a + 1, k - a - 1, d2.data());
         for (index j = a + 1; j < k; ++j)
           half_(a, j) = half_(j, a) =
               float_down(this->slack_.lower(d2[static_cast<std::size_t>(j - a - 1)]) / 2);
@@ -99,38 +100,39 @@ private:
 
   void search(index i, state& p, work_counters& work) {
     float const *const lower = lower_.row(i), *const meters = lower_.meters();
-    index before = work.distances;
+    index const before = work.distances - (p.d2 < 0 ? 0 : 1);
     for (index first = 0; first < this->k_; first += chunk) {
       index const last = std::min(this->k_, first + chunk);
-      if (!any_left(lower, meters, half_.row(p.owner), first, last, p.limit)) continue;
-      for (label j = static_cast<label>(first); j < last; ++j) {
-        if (!is_left(lower, meters, j, p)) continue;
-        if (p.d2 < 0) {
-          measure_owner(i, p, work);
-          if (half_gap(p) > p.limit) {
-            ++work[prune_rule::point_gap];
-            return;
-          }
-          ++before;
-          if (!is_left(lower, meters, j, p)) continue;
+      index left = count_left(lower, meters, half_.row(p.owner), first, last, p.limit);
+      if (left == 0) continue;
+      if (p.d2 < 0) {
+        measure_owner(i, p, work);
+        if (half_gap(p) > p.limit) {
+          ++work[prune_rule::point_gap]; // safe as above
+          return;
         }
-        consider(i, j, p, work);
+        left = count_left(lower, meters, half_.row(p.owner), first, last, p.limit);
       }
+      if (left > one_by_one)
+        consider_all(i, first, last, p, work);
+      else
+        for (label j = static_cast<label>(first); left > 0 && j < last; ++j)
+          if (is_left(lower, meters, j, p)) consider(i, j, p, work);
     }
-    work[prune_rule::centroid] += this->k_ - 1 - (work.distances - before);
+    work[prune_rule::centroid] += std::max<index>(0, this->k_ - (work.distances - before));
   }
 
   // Safe to leave j out unless this holds: else it is farther than the owner beyond doubt, by lemma 2 or 1.
   bool is_left(float const* lower, float const* meters, label j, state const& p) const {
     return j != p.owner && !(lower[j] - meters[j] > p.limit) && !(half_(p.owner, j) > p.limit);
   }
-  // Whether that may hold for one of [first, last); all of them at once, without a branch.
-  static bool any_left(float const* lower, float const* meters, float const* half, index first, index last,
-                       float limit) {
+  // For how many of [first, last) that may hold.
+  static index count_left(float const* lower, float const* meters, float const* half, index first, index last,
+                          float limit) {
     int left = 0;
     for (index j = first; j < last; ++j)
-      left |= static_cast<int>(std::max(lower[j] - meters[j], half[j]) <= limit);
-    return left != 0;
+      left += static_cast<int>(std::max(lower[j] - meters[j], half[j]) <= limit);
+    return left;
   }
 
   void measure_owner(index i, state& p, work_counters& work) {
@@ -146,6 +148,16 @@ private:
     if (d2 < p.d2 || (d2 == p.d2 && j < p.owner)) own(p, j, d2);
   }
 
+  void consider_all(index i, index first, index last, state& p, work_counters& work) {
+    double d2[chunk];
+    columns_.squares(this->points_.rows.row(i), first, last - first, d2);
+    work.distances += last - first;
+    lower_.set(i, first, last - first, d2);
+    for (index j = first; j < last; ++j)
+      if (d2[j - first] < p.d2 || (d2[j - first] == p.d2 && j < p.owner))
+        own(p, static_cast<label>(j), d2[j - first]);
+  }
+
   void own(state& p, label j, double d2) const {
     p.owner = j;
     p.d2 = d2;
@@ -153,6 +165,7 @@ private:
     p.limit = lower_limit(p.upper, this->slack_);
   }
 
+  centroid_columns columns_;
   std::vector<double> upper_;
   lower_table lower_;
   matrix<float> half_;

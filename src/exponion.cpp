@@ -34,7 +34,6 @@ public:
         bounds_(static_cast<std::size_t>(points.size())), balls_(static_cast<std::size_t>(k)) {}
 
 private:
-  static constexpr index chunk = 8;       // centroids measured at a time
   static constexpr index least_list = 32; // at least as many may be in a list
   static constexpr index few = 4;         // fewer open points than this are not worth a list
   static constexpr double open = 0;       // the lower bound of a point that must be searched
@@ -43,8 +42,8 @@ private:
   struct ball {
     std::vector<label> who;
     std::vector<double> distances; // from the owner, rounded down
-    std::vector<double> columns;   // their coordinates, by dimension
-    double reach = 0;              // no centroid left out is nearer to the owner
+    centroid_columns columns;
+    double reach = 0; // no centroid left out is nearer to the owner
     // What the open points of the owner need.
     index points = 0;
     double radius = 0;
@@ -119,18 +118,17 @@ private:
       b.reach = 0;
       return;
     }
-    index const d = this->seen_.cols();
     b.reach =
         this->slack_.lower(find_nearest(*tree_, this->seen_.row(owner), owner, std::max(b.points, least_list),
                                         this->slack_.squared(b.radius), found, distances));
     std::size_t const size = found.size();
     if (static_cast<index>(size) == this->k_ - 1) b.reach = std::numeric_limits<double>::infinity();
-    b.who.resize(size), b.distances.resize(size), b.columns.resize(size * at(d));
+    b.who.resize(size), b.distances.resize(size);
     for (std::size_t m = 0; m < size; ++m) {
       b.who[m] = static_cast<label>(found[m].row);
       b.distances[m] = this->slack_.lower(found[m].d2);
-      for (index j = 0; j < d; ++j) b.columns[at(j) * size + m] = this->seen_(found[m].row, j);
     }
+    b.columns.assign(this->seen_.view(), b.who);
   }
 
   void assign_block(index first, index last, work_counters& work) override {
@@ -156,18 +154,17 @@ private:
       return this->slack_.nearer(this->slack_.upper(found.second2), this->slack_.down(r - upper));
     };
     index const size = static_cast<index>(b.who.size());
-    double d2[chunk];
-    for (index first = 0; first < size; first += chunk) {
+    constexpr index width = centroid_columns::width;
+    double d2[width];
+    for (index first = 0; first < size; first += width) {
       if (beyond(b.distances[at(first)])) {
         work[prune_rule::centroid] += this->k_ - 1 - first;
         return true;
       }
-      index const count = std::min(chunk, size - first);
-      squared_distances(this->points_.rows.row(i), this->points_.dims(), b.columns.data() + first, count,
-                        size, d2);
+      index const count = std::min(width, size - first);
+      b.columns.squares(this->points_.rows.row(i), first, count, d2);
       work.distances += count;
-      for (index m = 0; m < count; ++m)
-        if (d2[m] <= found.second2) found.offer(b.who[at(first + m)], d2[m]);
+      centroid_columns::offer_eight(d2, count, found, [&](index m) { return b.who[at(first + m)]; });
     }
     if (!beyond(b.reach)) return false;
     work[prune_rule::centroid] += this->k_ - 1 - size;

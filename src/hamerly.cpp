@@ -30,7 +30,7 @@ public:
 
 private:
   void prepare() override {
-    columns_ = centroid_columns(this->seen_.view());
+    columns_.assign(this->seen_.view());
     if (this->first_) return;
     kd_tree<double> const tree(this->seen_.view(), centroid_leaf);
     shifts_ = owner_shifts(tree, this->seen_.view(), this->drift_, this->slack_, this->options_.threads,

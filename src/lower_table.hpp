@@ -62,6 +62,12 @@ public:
   void set(index i, index j, double lower) {
     stored_(i, j) = float_down(lower + travelled_[static_cast<std::size_t>(j)]);
   }
+  /// The same for `count` columns from `first` on, by computed d².
+  void set(index i, index first, index count, double const* d2) {
+    float* const row = stored_.row(i) + first;
+    double const* const travelled = travelled_.data() + first;
+    for (index j = 0; j < count; ++j) row[j] = float_down(rounding_.lower(d2[j]) + travelled[j]);
+  }
   /// Lowers the bound, if it is higher.
   void lower(index i, index j, double lower) {
     stored_(i, j) = std::min(stored_(i, j), float_down(lower + travelled_[static_cast<std::size_t>(j)]));

@@ -16,6 +16,8 @@
 // Use it for k of hundreds to some thousands in middling and high dimension. Not in low dimension, where
 // `exponion` and `dualtree` need no such table. t = k / 10 is the paper's choice; fewer groups take less
 // memory and filter less.
+#include <numeric>
+
 #include "bounds.hpp"
 #include "flat_step.hpp"
 #include "kopse/kmeans.hpp"
@@ -40,7 +42,7 @@ public:
   }
 
 private:
-  static constexpr index chunk = 64;
+  static constexpr double infinity = std::numeric_limits<double>::infinity();
   // Below this a distance costs no more than the filter that would save it.
   static constexpr index filter_dims = 8;
 
@@ -52,6 +54,7 @@ private:
     double d2;    // computed d² to the owner
     label old;    // the owner so far; left out when groups are searched
     double old_d2;
+    double* squares; // room for those of a group, or of all
   };
 
   void prepare() override {
@@ -60,14 +63,14 @@ private:
     } else {
       lower_.set_back(this->drift_.largest(), this->options_.threads);
       before_ = lower_.travelled();
-      for (index g = 0; g < groups_; ++g) {
-        double moved = 0;
-        for (index m = begins_[at(g)]; m < begins_[at(g + 1)]; ++m)
-          moved = std::max(moved, this->drift_[members_[at(m)]]);
-        lower_.advance(g, moved);
-      }
+      moved_.resize(members_.size());
+      for (std::size_t m = 0; m < members_.size(); ++m) moved_[m] = this->drift_[members_[m]];
+      for (index g = 0; g < groups_; ++g)
+        lower_.advance(g,
+                       std::accumulate(moved_.begin() + begins_[at(g)], moved_.begin() + begins_[at(g + 1)],
+                                       0.0, [](double a, double b) { return std::max(a, b); }));
     }
-    columns_ = centroid_columns(this->seen_.view(), members_);
+    columns_.assign(this->seen_.view(), members_);
   }
 
   // Any groups would do; good ones are of centroids that are near one another, and move alike.
@@ -94,15 +97,22 @@ private:
     for (index g = 0; g < groups_; ++g) begins_[at(g + 1)] += begins_[at(g)];
     members_.resize(at(k));
     std::vector<index> next = begins_;
-    for (label j = 0; j < k; ++j) members_[at(next[at(group_of_[at(j)])]++)] = j;
+    place_.resize(at(k));
+    for (label j = 0; j < k; ++j) {
+      index const place = next[at(group_of_[at(j)])]++;
+      members_[at(place)] = j;
+      place_[at(j)] = place;
+    }
+    for (index g = 0; g < groups_; ++g)
+      largest_group_ = std::max(largest_group_, begins_[at(g + 1)] - begins_[at(g)]);
   }
 
   void assign_block(index first, index last, work_counters& work) override {
-    constexpr double infinity = std::numeric_limits<double>::infinity();
+    std::vector<double> squares(at(columns_.padded(this->first_ ? this->k_ : largest_group_)));
     for (index i = first; i < last; ++i) {
-      state p{-1, infinity, std::numeric_limits<float>::infinity(), infinity, -1, infinity};
+      state p{-1, infinity, std::numeric_limits<float>::infinity(), infinity, -1, infinity, squares.data()};
       if (this->first_)
-        search(i, p, work);
+        search_first(i, p, work);
       else
         update(i, p, work);
       this->owner(i) = p.owner;
@@ -134,63 +144,72 @@ private:
   void search(index i, state& p, work_counters& work) {
     for (index g = 0; g < groups_; ++g) {
       // Safe: all of the group but the owner so far is farther than the nearest found, beyond doubt.
-      if (lower_.row(i)[g] - lower_.meters()[g] > p.limit)
+      if (lower_.row(i)[g] - lower_.meters()[g] > p.limit) {
         ++work[prune_rule::group];
-      else
-        search_group(i, g, p, work);
+        continue;
+      }
+      index const begin = begins_[at(g)], size = begins_[at(g + 1)] - begin;
+      double const left_out = this->points_.dims() < filter_dims
+                                  ? measure_all(i, begin, size, p.squares, work)
+                                  : measure_some(i, g, begin, size, p, work);
+      close_group(i, g, left_out, p.squares, p);
     }
   }
 
-  void search_group(index i, index g, state& p, work_counters& work) {
+  void search_first(index i, state& p, work_counters& work) {
+    measure_all(i, 0, this->k_, p.squares, work);
+    for (index g = 0; g < groups_; ++g) close_group(i, g, infinity, p.squares + begins_[at(g)], p);
+  }
+
+  double measure_all(index i, index begin, index size, double* squares, work_counters& work) const {
+    columns_.squares(this->points_.rows.row(i), begin, size, squares);
+    work.distances += size;
+    return infinity;
+  }
+
+  // Returns a lower bound on the distance to the members it left out, whose squares it sets to infinity.
+  double measure_some(index i, index g, index begin, index size, state const& p, work_counters& work) const {
+    double const before = lower_.bound(i, g, before_[at(g)]);
+    index const old = place_[at(p.old)]; // known already
+    double left_out = infinity;
+    index left = 0;
+    for (index m = 0; m < size; ++m) {
+      // Safe: a member with upper < its bound is farther than the nearest found, beyond doubt.
+      double const lower = this->slack_.down(before - moved_[at(begin + m)]);
+      bool const filtered = begin + m == old || this->slack_.nearer(p.upper, lower);
+      p.squares[m] = filtered ? infinity : 0;
+      left_out = filtered ? std::min(left_out, lower) : left_out;
+      left += filtered ? 0 : 1;
+    }
+    if (2 * left
+        > 3 * (columns_.padded(size) / columns_.width)) // eight at once cost as much as one and a half
+      return measure_all(i, begin, size, p.squares, work);
+    for (index m = 0; m < size; ++m)
+      if (p.squares[m] == 0) p.squares[m] = this->distance2(i, members_[at(begin + m)]);
+    work.distances += left;
+    work[prune_rule::centroid] += size - left;
+    return left_out;
+  }
+
+  // Given the squares of a group's members, its new bound and, if it is in the group, the new owner.
+  void close_group(index i, index g, double left_out, double* squares, state& p) {
+    index const begin = begins_[at(g)], size = begins_[at(g + 1)] - begin;
+    bool const had_owner = p.old >= 0 && group_of_[at(p.old)] == g;
+    if (had_owner) squares[place_[at(p.old)] - begin] = infinity; // left out, and known
+    double lower2 = infinity;
+    for (index m = 0; m < size; ++m) lower2 = std::min(lower2, squares[m]);
     nearest_two found;
-    double left_out = std::numeric_limits<double>::infinity(); // bound on the distance to what is left out
-    if (this->points_.dims() < filter_dims || this->first_)
-      measure_all(i, g, p, found, work);
-    else
-      measure_some(i, g, p, found, left_out, work);
+    if (lower2 <= p.d2) {
+      for (index m = 0; m < size; ++m) found.offer(members_[at(begin + m)], squares[m]);
+    }
     bool const wins = found.first2 < p.d2 || (found.first2 == p.d2 && found.first < p.owner);
-    double lower2 = wins ? found.second2 : found.first2;
-    if (p.old >= 0 && group_of_[at(p.old)] == g && (wins || p.owner != p.old))
-      lower2 = std::min(lower2, p.old_d2);
+    if (wins) lower2 = found.second2;
+    if (had_owner && (wins || p.owner != p.old)) lower2 = std::min(lower2, p.old_d2);
     lower_.set(i, g, std::min(left_out, this->slack_.lower(lower2)));
     if (!wins) return;
     if (p.owner >= 0)
-      lower_.lower(i, group_of_[at(p.owner)], this->slack_.lower(p.d2)); // no longer left out there
+      lower_.lower(i, group_of_[at(p.owner)], this->slack_.lower(p.d2)); // now one of the others there
     own(p, static_cast<label>(found.first), found.first2);
-  }
-
-  void measure_all(index i, index g, state const& p, nearest_two& found, work_counters& work) const {
-    double d2[chunk];
-    index const end = begins_[at(g + 1)];
-    for (index begin = begins_[at(g)]; begin < end; begin += chunk) {
-      index const count = std::min(chunk, end - begin);
-      columns_.squares(this->points_.rows.row(i), begin, count, d2);
-      work.distances += count;
-      for (index m = 0; m < count; ++m) {
-        label const j = members_[at(begin + m)];
-        if (d2[m] <= found.second2 && j != p.old) found.offer(j, d2[m]);
-      }
-    }
-  }
-
-  void measure_some(index i, index g, state const& p, nearest_two& found, double& left_out,
-                    work_counters& work) const {
-    double const before = lower_.bound(i, g, before_[at(g)]);
-    double nearest = p.upper;
-    for (index m = begins_[at(g)]; m < begins_[at(g + 1)]; ++m) {
-      label const j = members_[at(m)];
-      if (j == p.old) continue;
-      double const lower = this->slack_.down(before - this->drift_[j]);
-      if (this->slack_.nearer(nearest, lower)) { // safe: j is farther than the nearest found, beyond doubt
-        left_out = std::min(left_out, lower);
-        ++work[prune_rule::centroid];
-        continue;
-      }
-      ++work.distances;
-      double const d2 = this->distance2(i, j);
-      if (d2 < found.first2) nearest = std::min(nearest, this->slack_.upper(d2));
-      found.offer(j, d2);
-    }
   }
 
   void own(state& p, label j, double d2) const {
@@ -206,7 +225,10 @@ private:
   std::vector<label> group_of_; // of each centroid
   std::vector<label> members_;  // centroids by group, ascending in each
   std::vector<index> begins_;   // where each group begins among them
-  centroid_columns columns_;    // in that order
+  std::vector<index> place_;    // where each centroid is among them
+  std::vector<double> moved_;   // movements in that order
+  index largest_group_ = 0;
+  centroid_columns columns_; // in that order
   std::vector<double> upper_;
   lower_table lower_;
   std::vector<double> before_; // what the meters of lower_ read before this assignment
