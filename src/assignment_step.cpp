@@ -8,13 +8,14 @@
 namespace kopse {
 
 namespace {
-constexpr std::string_view algorithm_names[] = {"lloyd", "dualtree"};
+constexpr std::string_view algorithm_names[] = {"lloyd", "blacklist", "filter", "dualtree"};
 constexpr std::string_view tree_names[] = {"kd"};
 
 struct alias {
   std::string_view name, algorithm, tree;
 };
-constexpr alias aliases[] = {{"naive", "lloyd", ""}, {"dualtree-kd", "dualtree", "kd"}};
+constexpr alias aliases[] = {
+    {"naive", "lloyd", ""}, {"pelleg-moore", "blacklist", ""}, {"dualtree-kd", "dualtree", "kd"}};
 
 void require_known(std::string_view what, std::string_view name, std::span<std::string_view const> known) {
   if (std::find(known.begin(), known.end(), name) != known.end()) return;
@@ -36,6 +37,8 @@ char const* name(prune_rule rule) {
   switch (rule) {
   case prune_rule::score:
     return "score";
+  case prune_rule::bisector:
+    return "bisector";
   case prune_rule::owned_node:
     return "owned_node";
   case prune_rule::static_node_gap:
@@ -115,6 +118,10 @@ template <class Real> std::unique_ptr<assignment_step> step_maker<Real>::make(in
   build();
   if (parts_->options.algorithm == "lloyd")
     return make_lloyd(parts_->points, parts_->layout, k, parts_->options);
+  if (parts_->options.algorithm == "blacklist")
+    return make_blacklist(parts_->tree, parts_->points, parts_->layout, k, parts_->options);
+  if (parts_->options.algorithm == "filter")
+    return make_filter(parts_->tree, parts_->points, parts_->layout, k, parts_->options);
   return make_dualtree(parts_->tree, parts_->points, parts_->layout, k, parts_->options);
 }
 

@@ -73,6 +73,7 @@ private:
 /// Why work was not done, by rule; what each rule says stands in docs/algorithm.md.
 enum class prune_rule {
   score,
+  bisector,
   owned_node,
   static_node_gap,
   static_node_bounds,
@@ -133,6 +134,7 @@ struct step_options {
   std::string algorithm = "dualtree"; ///< one of algorithms()
   std::string tree = "kd";            ///< one of trees(); only for algorithms that use one
   index leaf_size = 20;               ///< most points in a leaf of the tree, >= 1
+  bool bisector = true;               ///< dualtree: a prune rule past the paper's (docs/algorithm.md)
   int threads = 1;
   std::atomic<bool> const* stop = nullptr; ///< polled often; when true, interrupted is thrown
 };

@@ -38,10 +38,10 @@ public:
   using real = typename Tree::real;
   using reference_tree = typename Tree::reference;
 
-  /// The tree is on points.rows. reference_leaf: most centroids in a leaf of the reference tree.
+  /// The tree is on points.rows. `bisector`: a further rule, see rescore(); false: the paper's alone.
   dual_tree_step(std::shared_ptr<Tree const> tree, point_set<real> points, sum_layout const& layout, index k,
-                 std::atomic<bool> const* stop = nullptr, index reference_leaf = 1)
-      : base(std::move(tree), points, layout, k, stop), reference_leaf_(reference_leaf),
+                 std::atomic<bool> const* stop = nullptr, bool bisector = true)
+      : base(std::move(tree), points, layout, k, stop), bisector_(bisector),
         nodes_(static_cast<std::size_t>(tree_->node_count())),
         points_(static_cast<std::size_t>(points.size())) {
     at(tree_->root()) = {0, 0, -1, tree_->root()};
@@ -52,7 +52,7 @@ public:
     cluster_sums changes = this->begin(centroids);
     changes_ = &changes;
     path_.clear();
-    reference_tree const reference(centroids, reference_leaf_);
+    reference_tree const reference(centroids, 1);
     reference_ = &reference;
     half_gap_.assign(static_cast<std::size_t>(k_), -1);
     if (this->first_ || update_tree(tree_->root())) traverse(*this, *tree_, reference);
@@ -63,7 +63,7 @@ public:
   node_id stand_in(node_id q) const { return at(q).next; }
   void enter(node_id q);
   double score(node_id q, node_id r);
-  double rescore(node_id q, node_id r, double score);
+  double rescore(node_id q, node_id r, double lo2);
   bool descend(node_id q);
   void base_cases(node_id q, scored_node const* first, scored_node const* last);
   void leave(node_id q);
@@ -92,6 +92,8 @@ private:
   node_state const& at(node_id q) const { return nodes_[static_cast<std::size_t>(q)]; }
   point_state& point_at(index position) { return points_[static_cast<std::size_t>(position)]; }
 
+  bool too_far(node_id r, double lo2);
+  void prune(node_id r, double lo2, prune_rule rule);
   double half_gap(label j);
   bool update_tree(node_id q);
   bool settle_by_bounds(double upper, double& lower, label owner, prune_rule gap, prune_rule bounds);
@@ -103,7 +105,7 @@ private:
     state.lower = slack_.down(state.lower - drift_.largest_but(owner));
   }
 
-  index reference_leaf_;
+  bool bisector_;
   std::vector<node_state> nodes_;
   std::vector<point_state> points_; // in tree order
 
@@ -246,8 +248,7 @@ template <space_tree Tree> double dual_tree_step<Tree>::score(node_id q, node_id
   frame& f = path_.back();
   ++work_.node_scores;
   interval const d2 = tree_->distance(q, *reference_, r);
-  double const s = rescore(q, r, d2.lo);
-  if (s == pruned_score) return s;
+  if (too_far(r, d2.lo)) return pruned_score;
   // Lines 17 to 20: some centroid of r may give a smaller upper bound.
   point_range const range = reference_->points(r);
   index const some = (range.first + range.last) / 2;
@@ -256,18 +257,38 @@ template <space_tree Tree> double dual_tree_step<Tree>::score(node_id q, node_id
     f.upper2 = hi;
     f.closest = static_cast<label>(reference_->row(some));
   }
-  return s;
+  return d2.lo;
 }
 
-// Strategy one, equation 2: d_min(q, r) > ub(q): no centroid of r owns a point of q. Strict, so that ties are
-// evaluated. The centroid that gave ub is never in such an r: its own distances are between d_min and ub.
-template <space_tree Tree> double dual_tree_step<Tree>::rescore(node_id, node_id r, double score) {
+// Strategy one, equation 2: d_min(q, r) > ub(q): no centroid of r owns a point of q. Strict, so that ties are evaluated.
+// The centroid that gave ub is never in such an r: its own distances are between d_min and ub.
+template <space_tree Tree> bool dual_tree_step<Tree>::too_far(node_id r, double lo2) {
   frame& f = path_.back();
-  if (!(score > f.upper2)) return score;
-  f.lower2 = std::min(f.lower2, score);
-  f.pruned += reference_->points(r).size();
-  ++work_[prune_rule::score];
+  if (!(lo2 > f.upper2)) return false;
+  prune(r, lo2, prune_rule::score);
+  return true;
+}
+
+// Past the paper: a single centroid that is nowhere in q as near as `closest` (on the far side of their bisector) owns
+// nothing there, however near it comes. `closest` itself is never nearer than itself.
+template <space_tree Tree> double dual_tree_step<Tree>::rescore(node_id q, node_id r, double lo2) {
+  if (too_far(r, lo2)) return pruned_score;
+  if (!bisector_ || reference_->points(r).size() != 1) return lo2;
+  frame const& f = path_.back();
+  index const c = reference_->row(reference_->points(r).first);
+  if (c == f.closest) return lo2;
+  ++work_.node_scores;
+  if (!tree_->nearer(q, centroids_.row(f.closest), centroids_.row(c), f.upper2)) return lo2;
+  prune(r, lo2, prune_rule::bisector);
   return pruned_score;
+}
+
+// Lines 12 to 16 of Score.
+template <space_tree Tree> void dual_tree_step<Tree>::prune(node_id r, double lo2, prune_rule rule) {
+  frame& f = path_.back();
+  f.lower2 = std::min(f.lower2, lo2);
+  f.pruned += reference_->points(r).size();
+  ++work_[rule];
 }
 
 // Strategy two: all centroids but one are pruned, so `closest`, which never is, owns every point of q.

@@ -51,6 +51,12 @@ public:
   /// True distances are at most u and at least l: is the first computed d² smaller than the second, beyond
   /// doubt?
   bool nearer(double u, double l) const { return up(u) < down(l); }
+  /// By how much a difference of two squares must exceed 0 at one point of a node, whose squares there sum to
+  /// `here`, for the computed squares to be in that order at all its points, the smaller of them at most
+  /// `largest` (boxes::nearer).
+  double of_squares(double largest, double here) const {
+    return 4 * relative_ * (largest + here) + 0x1p-1060;
+  }
   /// Widens an interval of squares that was computed with the flags of whoever compiles this.
   interval outward(interval s) const {
     return {s.lo * (1 - relative_) - 0x1p-1060, s.hi * (1 + relative_) + 0x1p-1060};
