@@ -8,13 +8,14 @@
 namespace kopse {
 
 namespace {
-constexpr std::string_view algorithm_names[] = {"lloyd", "dualtree"};
+constexpr std::string_view algorithm_names[] = {"lloyd", "blacklist", "filter", "dualtree"};
 constexpr std::string_view tree_names[] = {"kd"};
 
 struct alias {
   std::string_view name, algorithm, tree;
 };
-constexpr alias aliases[] = {{"naive", "lloyd", ""}, {"dualtree-kd", "dualtree", "kd"}};
+constexpr alias aliases[] = {
+    {"naive", "lloyd", ""}, {"pelleg-moore", "blacklist", ""}, {"dualtree-kd", "dualtree", "kd"}};
 
 void require_known(std::string_view what, std::string_view name, std::span<std::string_view const> known) {
   if (std::find(known.begin(), known.end(), name) != known.end()) return;
@@ -34,15 +35,39 @@ bool farther(far_row const& a, far_row const& b) { return a.d2 != b.d2 ? a.d2 > 
 
 char const* name(prune_rule rule) {
   switch (rule) {
-  case prune_rule::score: return "score";
-  case prune_rule::owned_node: return "owned_node";
-  case prune_rule::static_node_gap: return "static_node_gap";
-  case prune_rule::static_node_bounds: return "static_node_bounds";
-  case prune_rule::static_point_gap: return "static_point_gap";
-  case prune_rule::static_point_bounds: return "static_point_bounds";
-  case prune_rule::count: break;
+  case prune_rule::score:
+    return "score";
+  case prune_rule::bisector:
+    return "bisector";
+  case prune_rule::owned_node:
+    return "owned_node";
+  case prune_rule::static_node_gap:
+    return "static_node_gap";
+  case prune_rule::static_node_bounds:
+    return "static_node_bounds";
+  case prune_rule::static_point_gap:
+    return "static_point_gap";
+  case prune_rule::static_point_bounds:
+    return "static_point_bounds";
+  case prune_rule::count:
+    break;
   }
   return "";
+}
+
+void centroid_drift::measure(matrix_view<double> now, matrix_view<double> before, slack const& rounding) {
+  moved_.resize(static_cast<std::size_t>(now.rows()));
+  largest_ = second_ = 0;
+  fastest_ = -1;
+  for (label j = 0; j < now.rows(); ++j) {
+    bool const still = std::equal(now.row(j), now.row(j) + now.cols(), before.row(j));
+    double const moved = still ? 0 : rounding.upper(squared_distance(now.row(j), before.row(j), now.cols()));
+    moved_[static_cast<std::size_t>(j)] = moved;
+    if (moved > largest_)
+      second_ = largest_, largest_ = moved, fastest_ = j;
+    else
+      second_ = std::max(second_, moved);
+  }
 }
 
 work_counters& work_counters::operator+=(work_counters const& other) {
@@ -65,7 +90,8 @@ void resolve(step_options& options) {
   require_known("tree", options.tree, tree_names);
   if (options.leaf_size < 1)
     throw usage_error("leaf size " + std::to_string(options.leaf_size) + ": expected at least 1");
-  if (options.threads < 1) throw usage_error(std::to_string(options.threads) + " threads: expected at least 1");
+  if (options.threads < 1)
+    throw usage_error(std::to_string(options.threads) + " threads: expected at least 1");
 }
 
 template <class Real> struct step_maker<Real>::parts {
@@ -90,7 +116,12 @@ template <class Real> void step_maker<Real>::build() {
 
 template <class Real> std::unique_ptr<assignment_step> step_maker<Real>::make(index k) {
   build();
-  if (parts_->options.algorithm == "lloyd") return make_lloyd(parts_->points, parts_->layout, k, parts_->options);
+  if (parts_->options.algorithm == "lloyd")
+    return make_lloyd(parts_->points, parts_->layout, k, parts_->options);
+  if (parts_->options.algorithm == "blacklist")
+    return make_blacklist(parts_->tree, parts_->points, parts_->layout, k, parts_->options);
+  if (parts_->options.algorithm == "filter")
+    return make_filter(parts_->tree, parts_->points, parts_->layout, k, parts_->options);
   return make_dualtree(parts_->tree, parts_->points, parts_->layout, k, parts_->options);
 }
 

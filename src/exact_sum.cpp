@@ -49,7 +49,8 @@ void add_cells(word* a, word const* b, std::size_t words, std::size_t cells, boo
       a[1] = static_cast<word>(sum >> 64);
     }
   } else {
-    for (std::size_t i = 0; i < cells; ++i, a += words, b += words) fixed_point::add({a, words}, {b, words}, subtract);
+    for (std::size_t i = 0; i < cells; ++i, a += words, b += words)
+      fixed_point::add({a, words}, {b, words}, subtract);
   }
 }
 } // namespace
@@ -102,8 +103,8 @@ template <class Real> void exact_sums::add(index row, Real const* x, double w, i
     product const p = j == d    ? product{split(w).mantissa, split(w).exponent, false}
                       : w == 1. ? product{split(x[j]).mantissa, split(x[j]).exponent, split(x[j]).negative}
                                 : multiply(w, x[j]);
-    add_product({cells + static_cast<std::size_t>(j) * words, words}, p, layout_.unit[static_cast<std::size_t>(j)],
-                sign < 0);
+    add_product({cells + static_cast<std::size_t>(j) * words, words}, p,
+                layout_.unit[static_cast<std::size_t>(j)], sign < 0);
   }
 }
 template void exact_sums::add<float>(index, float const*, double, int);
@@ -120,7 +121,9 @@ exact_sums& exact_sums::operator+=(exact_sums const& other) {
   return *this;
 }
 
-void exact_sums::set_zero(index row) { std::fill_n(cell(row, 0), layout_.columns() * layout_.words, word{0}); }
+void exact_sums::set_zero(index row) {
+  std::fill_n(cell(row, 0), layout_.columns() * layout_.words, word{0});
+}
 
 void exact_sums::assign(index row, exact_sums const& other, index other_row) {
   std::copy_n(other.cell(other_row, 0), layout_.columns() * layout_.words, cell(row, 0));
@@ -145,7 +148,8 @@ void exact_sums::mean(index row, double* mean) const {
   for (index j = 0; j < d; ++j) {
     word const* const s = cell(row, j);
     int exponent = layout_.unit[static_cast<std::size_t>(j)] - layout_.unit.back();
-    if (layout_.words == 2 && w[1] == 0) { // 128 by 64 bits: a quotient of 64 bits at least, and the remainder
+    if (layout_.words == 2
+        && w[1] == 0) { // 128 by 64 bits: a quotient of 64 bits at least, and the remainder
       wide magnitude = (static_cast<wide>(s[1]) << 64) | s[0];
       bool const negative = (s[1] >> 63) != 0;
       if (negative) magnitude = -magnitude;
@@ -183,7 +187,8 @@ exact_variance& exact_variance::operator+=(exact_variance const& other) {
 // (n Σx² − (Σx)²) / n², all integers until the one division.
 double exact_variance::value() const {
   if (count_ == 0) return 0;
-  auto const multiply_add = [](std::vector<word>& out, std::span<word const> a, word b, std::size_t from, bool subtract) {
+  auto const multiply_add = [](std::vector<word>& out, std::span<word const> a, word b, std::size_t from,
+                               bool subtract) {
     for (std::size_t i = 0; i < a.size(); ++i) {
       wide const p = static_cast<wide>(a[i]) * b;
       word const piece[2] = {static_cast<word>(p), static_cast<word>(p >> 64)};

@@ -30,17 +30,21 @@ private:
 std::string shape(index rows, index cols) { return std::to_string(rows) + " x " + std::to_string(cols); }
 
 void check(index n, index d, index k, options const& o) {
-  if (n < 1 || d < 1) throw error("the data are " + shape(n, d) + ": expected at least one row and one column");
+  if (n < 1 || d < 1)
+    throw error("the data are " + shape(n, d) + ": expected at least one row and one column");
   if (k < 1) throw usage_error("k = " + std::to_string(k) + ": expected at least 1 cluster");
-  if (k > n) throw usage_error("k = " + std::to_string(k) + " is more than the " + std::to_string(n) + " rows there are");
-  if (k > std::numeric_limits<label>::max()) throw usage_error("k = " + std::to_string(k) + ": expected less than 2^31");
+  if (k > n)
+    throw usage_error("k = " + std::to_string(k) + " is more than the " + std::to_string(n)
+                      + " rows there are");
+  if (k > std::numeric_limits<label>::max())
+    throw usage_error("k = " + std::to_string(k) + ": expected less than 2^31");
   if (o.max_iter < 1) throw usage_error("max_iter = " + std::to_string(o.max_iter) + ": expected at least 1");
   if (!(o.tol >= 0)) throw usage_error("tol = " + std::to_string(o.tol) + ": expected a number >= 0");
   if (o.restarts < 1) throw usage_error("restarts = " + std::to_string(o.restarts) + ": expected at least 1");
   if (!o.centroids) return;
   if (o.centroids->rows() != k || o.centroids->cols() != d)
-    throw error("the starting centroids are " + shape(o.centroids->rows(), o.centroids->cols()) + ": expected "
-                + shape(k, d));
+    throw error("the starting centroids are " + shape(o.centroids->rows(), o.centroids->cols())
+                + ": expected " + shape(k, d));
   try {
     validate(point_set<double>(*o.centroids));
   } catch (error const& e) {
@@ -65,9 +69,11 @@ void add_warnings(result& r, index k, options const& o) {
     r.warnings.push_back("only " + std::to_string(used) + " distinct rows were found, " + std::to_string(k)
                          + " clusters were asked for: the others stay empty");
   else if (r.empty_clusters > 0)
-    r.warnings.push_back(std::to_string(r.empty_clusters) + " of " + std::to_string(k) + " clusters are empty");
+    r.warnings.push_back(std::to_string(r.empty_clusters) + " of " + std::to_string(k)
+                         + " clusters are empty");
   if (r.reason == stop_reason::max_iter)
-    r.warnings.push_back("stopped after max_iter = " + std::to_string(o.max_iter) + " iterations, before it converged");
+    r.warnings.push_back("stopped after max_iter = " + std::to_string(o.max_iter)
+                         + " iterations, before it converged");
   if (o.centroids && o.restarts > 1)
     r.warnings.push_back("starting centroids were given: one run in place of " + std::to_string(o.restarts));
 }
@@ -126,9 +132,11 @@ template <class Real> result fit_any(point_set<Real> points, index k, options o)
   return best;
 }
 
-template <class Real> std::vector<label> predict_any(matrix_view<Real> rows, matrix_view<double> centroids, int threads) {
+template <class Real>
+std::vector<label> predict_any(matrix_view<Real> rows, matrix_view<double> centroids, int threads) {
   if (rows.cols() != centroids.cols())
-    throw error("the rows have " + std::to_string(rows.cols()) + " columns, the centroids " + std::to_string(centroids.cols()));
+    throw error("the rows have " + std::to_string(rows.cols()) + " columns, the centroids "
+                + std::to_string(centroids.cols()));
   if (centroids.rows() < 1) throw error("there are no centroids");
   validate(point_set<Real>(rows));
   try {
@@ -137,6 +145,18 @@ template <class Real> std::vector<label> predict_any(matrix_view<Real> rows, mat
     throw error(std::string("centroids: ") + e.what());
   }
   std::vector<label> labels(static_cast<std::size_t>(rows.rows()));
+  // Many points and centroids in low dimension: a first assignment by trees, otherwise brute force; the same
+  // labels.
+  if (rows.rows() >= 4096 && centroids.rows() >= 128 && rows.cols() <= 8) {
+    point_set<Real> const points(rows);
+    step_options options;
+    options.threads = threads;
+    auto const step =
+        step_maker<Real>(points, summarise(points, false).layout(), options).make(centroids.rows());
+    step->assign(centroids);
+    step->labels(labels);
+    return labels;
+  }
   for_blocks(rows.rows(), tile_points, threads, [&](index first, index last) {
     matrix<double> scratch(rows.cols() + 2, tile_points);
     nearest_of_tile(rows.slice(first, last), centroids, scratch.row(0), labels.data() + first);

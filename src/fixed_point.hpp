@@ -94,7 +94,8 @@ inline void shift_left(std::span<word> a, int bits) {
   }
 }
 
-/// ±(q + something in (0, 1) if sticky) · 2^exponent, rounded once to nearest, ties to even. With sticky, q >= 2^55.
+/// ±(q + something in (0, 1) if sticky) · 2^exponent, rounded once to nearest, ties to even. With sticky, q
+/// >= 2^55.
 inline double round(wide q, bool sticky, int exponent, bool negative) {
   if (q == 0) return 0;
   int const length = bit_length(q);
@@ -127,8 +128,10 @@ inline double to_double(std::vector<word> a, int exponent) {
   for (std::size_t i = 0; i < 3 && first + i < a.size(); ++i) {
     wide const w = a[first + i];
     int const place = static_cast<int>(64 * i) - rest;
-    if (place < 0) q |= w >> -place;
-    else if (place < 128) q |= w << place;
+    if (place < 0)
+      q |= w >> -place;
+    else if (place < 128)
+      q |= w << place;
   }
   bool sticky = false;
   for (std::size_t i = 0; i < first; ++i) sticky = sticky || a[i] != 0;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The driver: assign, move, and again. It alone decides when to stop and where empty clusters go, from merged sums.
+// The driver: assign, move, and again. It alone decides when to stop and where empty clusters go, from merged
+// sums.
 #include "kopse/kmeans.hpp"
 
 #include <chrono>
@@ -11,9 +12,12 @@ namespace kopse {
 
 char const* name(stop_reason reason) {
   switch (reason) {
-  case stop_reason::labels: return "labels";
-  case stop_reason::tol: return "tol";
-  case stop_reason::max_iter: return "max_iter";
+  case stop_reason::labels:
+    return "labels";
+  case stop_reason::tol:
+    return "tol";
+  case stop_reason::max_iter:
+    return "max_iter";
   }
   return "";
 }
@@ -22,8 +26,8 @@ namespace {
 
 class driver {
 public:
-  driver(assignment_step& step, sum_layout const& layout, matrix<double> centroids, driver_options const& options,
-         reduction& reduce)
+  driver(assignment_step& step, sum_layout const& layout, matrix<double> centroids,
+         driver_options const& options, reduction& reduce)
       : step_(step), options_(options), reduce_(reduce), centroids_(std::move(centroids)),
         totals_(layout, centroids_.rows()), between_(static_cast<std::size_t>(centroids_.rows())),
         stale_(static_cast<std::size_t>(centroids_.rows()), true) {}
@@ -105,8 +109,8 @@ private:
           totals_.sums.weight(j) * squared_distance(centroids_.row(j), mean_.data(), centroids_.cols());
   }
 
-  // The m-th empty cluster by index takes the m-th farthest row, which leaves its donor's mean. Labels, and so the
-  // totals, stay as they are: the next assignment will see to them.
+  // The m-th empty cluster by index takes the m-th farthest row, which leaves its donor's mean. Labels, and
+  // so the totals, stay as they are: the next assignment will see to them.
   bool relocate() {
     std::vector<index> empty;
     for (index j = 0; j < centroids_.rows(); ++j)
@@ -156,8 +160,8 @@ private:
 
 } // namespace
 
-run_result iterate(assignment_step& step, sum_layout const& layout, matrix<double> centroids, double mean_variance,
-                   driver_options const& options, reduction& reduce) {
+run_result iterate(assignment_step& step, sum_layout const& layout, matrix<double> centroids,
+                   double mean_variance, driver_options const& options, reduction& reduce) {
   float_environment const environment;
   return driver(step, layout, std::move(centroids), options, reduce).run(mean_variance);
 }

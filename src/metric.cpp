@@ -23,7 +23,8 @@ template double squared_distance<double>(double const*, double const*, index);
 template <class Real>
 void squared_distances(Real const* x, index d, double const* c, index m, index stride, double* out) {
   if (d == 3) { // the sky and the colours: one pass, nothing stored between
-    double const x0 = static_cast<double>(x[0]), x1 = static_cast<double>(x[1]), x2 = static_cast<double>(x[2]);
+    double const x0 = static_cast<double>(x[0]), x1 = static_cast<double>(x[1]),
+                 x2 = static_cast<double>(x[2]);
     for (index i = 0; i < m; ++i) {
       double const a = x0 - c[i], b = x1 - c[stride + i], e = x2 - c[2 * stride + i];
       out[i] = (a * a + b * b) + e * e;

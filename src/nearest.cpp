@@ -8,8 +8,8 @@ namespace kopse {
 
 namespace {
 
-// Points go through the registers of any x86-64 or ARM64 processor: two to a vector, a few vectors at a time so that
-// their additions overlap. A lane does exactly what the scalar would.
+// Points go through the registers of any x86-64 or ARM64 processor: two to a vector, a few vectors at a time
+// so that their additions overlap. A lane does exactly what the scalar would.
 typedef double vector __attribute__((vector_size(16), may_alias));
 typedef std::int64_t flags __attribute__((vector_size(16), may_alias));
 constexpr index lanes = 2;
@@ -18,7 +18,8 @@ constexpr index group = 8; // points in hand; tiles are padded to a multiple
 // Centroids [first, last) against the points of a tile, coordinate j of point i at x[j·tile_points + i].
 // D is the number of dimensions, or 0 for any; U vectors of points at a time.
 template <int D, int U>
-void scan(double const* x, index points, matrix_view<double> centroids, index first, index last, double* best, double* who) {
+void scan(double const* x, index points, matrix_view<double> centroids, index first, index last, double* best,
+          double* who) {
   index const d = D == 0 ? centroids.cols() : D;
   for (index i = 0; i < points; i += U * lanes) {
     vector nearest[U], owner[U];
@@ -32,7 +33,8 @@ void scan(double const* x, index points, matrix_view<double> centroids, index fi
       for (index j = 0; j < d; ++j) {
         vector const cj = {centroid[j], centroid[j]};
         for (int u = 0; u < U; ++u) {
-          vector const difference = *reinterpret_cast<vector const*>(x + j * tile_points + i + u * lanes) - cj;
+          vector const difference =
+              *reinterpret_cast<vector const*>(x + j * tile_points + i + u * lanes) - cj;
           sum[u] += difference * difference;
         }
       }
@@ -52,11 +54,16 @@ void scan(double const* x, index points, matrix_view<double> centroids, index fi
 
 auto scan_for(index d) {
   switch (d) {
-  case 1: return scan<1, 4>;
-  case 2: return scan<2, 2>;
-  case 3: return scan<3, 2>;
-  case 4: return scan<4, 2>;
-  default: return scan<0, 4>;
+  case 1:
+    return scan<1, 4>;
+  case 2:
+    return scan<2, 2>;
+  case 3:
+    return scan<3, 2>;
+  case 4:
+    return scan<4, 2>;
+  default:
+    return scan<0, 4>;
   }
 }
 

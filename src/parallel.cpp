@@ -64,7 +64,8 @@ void for_blocks(index count, index grain, int threads, std::function<void(index,
   if (failure) std::rethrow_exception(failure);
 #else
   namespace tbb = oneapi::tbb;
-  tbb::global_control const limit(tbb::global_control::max_allowed_parallelism, static_cast<std::size_t>(threads));
+  tbb::global_control const limit(tbb::global_control::max_allowed_parallelism,
+                                  static_cast<std::size_t>(threads));
   tbb::task_arena arena(threads);
   arena.execute([&] {
     tbb::parallel_for(

@@ -27,22 +27,23 @@ template <class Real> void validate(point_set<Real> const& points) {
     for (index j = 0; j < points.dims(); ++j) {
       double const v = static_cast<double>(x[j]);
       if (std::abs(v) <= largest_value) continue; // false for NaN too
-      throw error("row " + std::to_string(points.offset + i) + ", column " + std::to_string(j) + " (counted from 0) is "
-                  + describe(v)
-                  + (std::isfinite(v) ? ": too large, squared distances could overflow; expected magnitudes up to 1e150"
-                                      : ": expected a finite number"));
+      throw error("row " + std::to_string(points.offset + i) + ", column " + std::to_string(j)
+                  + " (counted from 0) is " + describe(v)
+                  + (std::isfinite(v)
+                         ? ": too large, squared distances could overflow; expected magnitudes up to 1e150"
+                         : ": expected a finite number"));
     }
   }
   if (points.weights.empty()) return;
   if (static_cast<index>(points.weights.size()) != points.size())
-    throw error("there are " + std::to_string(points.weights.size()) + " weights for " + std::to_string(points.size())
-                + " rows; expected one a row");
+    throw error("there are " + std::to_string(points.weights.size()) + " weights for "
+                + std::to_string(points.size()) + " rows; expected one a row");
   bool any = false;
   for (index i = 0; i < points.size(); ++i) {
     double const w = points.weight(i);
     if (!(w >= 0) || std::isinf(w))
-      throw error("the weight of row " + std::to_string(points.offset + i) + " (counted from 0) is " + describe(w)
-                  + ": expected a finite number >= 0");
+      throw error("the weight of row " + std::to_string(points.offset + i) + " (counted from 0) is "
+                  + describe(w) + ": expected a finite number >= 0");
     any = any || w > 0;
   }
   if (!any) throw error("all weights are 0: expected at least one row of weight > 0");

@@ -25,7 +25,8 @@ std::vector<index> draw_rows(index n, index k, std::uint64_t seed, index restart
   rows.reserve(static_cast<std::size_t>(k));
   for (index i = 0; i < k; ++i) {
     index const pick =
-        i + static_cast<index>(random.below(static_cast<std::uint64_t>(n - i), static_cast<std::uint64_t>(i)));
+        i
+        + static_cast<index>(random.below(static_cast<std::uint64_t>(n - i), static_cast<std::uint64_t>(i)));
     rows.push_back(at(pick));
     moved[pick] = at(i);
   }
@@ -33,7 +34,8 @@ std::vector<index> draw_rows(index n, index k, std::uint64_t seed, index restart
 }
 
 template <class Real>
-matrix<double> seed(std::string_view init, point_set<Real> const& points, index k, std::uint64_t seed, index restart) {
+matrix<double> seed(std::string_view init, point_set<Real> const& points, index k, std::uint64_t seed,
+                    index restart) {
   if (init != "random") throw usage_error("unknown init '" + std::string(init) + "': expected random");
   matrix<double> centroids(k, points.dims());
   index out = 0;

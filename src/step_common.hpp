@@ -17,8 +17,8 @@ inline void check_stop(std::atomic<bool> const* stop) {
 
 /// Σ w·d² over points, label(i) naming the centroid of point i (all the one centroid, if there is but one).
 template <class Real, class Label>
-exact_sum inertia_of(matrix_view<Real> rows, std::span<double const> weights, matrix_view<double> centroids, int threads,
-                     std::atomic<bool> const* stop, Label const& label_of) {
+exact_sum inertia_of(matrix_view<Real> rows, std::span<double const> weights, matrix_view<double> centroids,
+                     int threads, std::atomic<bool> const* stop, Label const& label_of) {
   exact_sum total;
   std::mutex guard;
   for_blocks(rows.rows(), 8192, threads, [&](index first, index last) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The oracle one can switch on inside: plain loops, no tree, no bound, no block, nothing shared with what it judges.
+// The oracle one can switch on inside: plain loops, no tree, no bound, no block, nothing shared with what it
+// judges.
 #include "verify.hpp"
 
 #include <limits>
@@ -13,8 +14,8 @@ namespace {
 
 template <class Real> class verifying_step final : public assignment_step {
 public:
-  verifying_step(std::unique_ptr<assignment_step> step, point_set<Real> points, sum_layout const& layout, index k,
-                 std::atomic<bool> const* stop)
+  verifying_step(std::unique_ptr<assignment_step> step, point_set<Real> points, sum_layout const& layout,
+                 index k, std::atomic<bool> const* stop)
       : step_(std::move(step)), points_(points), totals_(layout, k), stop_(stop) {}
 
   cluster_sums assign(matrix_view<double> centroids) override {
@@ -29,14 +30,15 @@ public:
       label const right = nearest(points_.rows.row(i), centroids);
       label const found = claimed[static_cast<std::size_t>(i)];
       if (found != right)
-        throw verification_error("iteration " + std::to_string(iteration_) + ", row " + std::to_string(points_.offset + i)
-                                 + ": the algorithm says cluster " + std::to_string(found) + ", brute force "
-                                 + std::to_string(right));
+        throw verification_error("iteration " + std::to_string(iteration_) + ", row "
+                                 + std::to_string(points_.offset + i) + ": the algorithm says cluster "
+                                 + std::to_string(found) + ", brute force " + std::to_string(right));
       sums.sums.add(right, points_.rows.row(i), points_.weight(i), 1);
     }
     if (!(sums.sums == totals_.sums))
-      throw verification_error("iteration " + std::to_string(iteration_)
-                               + ": all labels are right, but the sums of the clusters are not those of their rows");
+      throw verification_error(
+          "iteration " + std::to_string(iteration_)
+          + ": all labels are right, but the sums of the clusters are not those of their rows");
     return changes;
   }
   far_rows farthest(index count) const override { return step_->farthest(count); }
@@ -66,7 +68,8 @@ private:
 
 template <class Real>
 std::unique_ptr<assignment_step> make_verifying(std::unique_ptr<assignment_step> step, point_set<Real> points,
-                                                sum_layout const& layout, index k, std::atomic<bool> const* stop) {
+                                                sum_layout const& layout, index k,
+                                                std::atomic<bool> const* stop) {
   return std::make_unique<verifying_step<Real>>(std::move(step), points, layout, k, stop);
 }
 template std::unique_ptr<assignment_step> make_verifying(std::unique_ptr<assignment_step>, point_set<float>,

@@ -7,10 +7,11 @@
 
 namespace kopse {
 
-/// A step that runs another and, after each assignment, brute force: throws verification_error at the first row whose
-/// label, or cluster whose sums, differ. 4 bytes a point more, and n·k·d time an iteration.
+/// A step that runs another and, after each assignment, brute force: throws verification_error at the first
+/// row whose label, or cluster whose sums, differ. 4 bytes a point more, and n·k·d time an iteration.
 template <class Real>
 std::unique_ptr<assignment_step> make_verifying(std::unique_ptr<assignment_step> step, point_set<Real> points,
-                                                sum_layout const& layout, index k, std::atomic<bool> const* stop);
+                                                sum_layout const& layout, index k,
+                                                std::atomic<bool> const* stop);
 
 } // namespace kopse

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The assignment step: what every algorithm is. It keeps the labels and bounds of one partition of the data and
-// knows nothing of the others, of seeding, of empty clusters or of when to stop.
+// The assignment step: what every algorithm is. It keeps the labels and bounds of one partition of the data
+// and knows nothing of the others, of seeding, of empty clusters or of when to stop.
 #pragma once
 
 #include <algorithm>
@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "kopse/exact_sum.hpp"
+#include "kopse/metric.hpp"
 #include "kopse/point_set.hpp"
 
 namespace kopse {
@@ -70,7 +71,16 @@ private:
 };
 
 /// Why work was not done, by rule; what each rule says stands in docs/algorithm.md.
-enum class prune_rule { score, owned_node, static_node_gap, static_node_bounds, static_point_gap, static_point_bounds, count };
+enum class prune_rule {
+  score,
+  bisector,
+  owned_node,
+  static_node_gap,
+  static_node_bounds,
+  static_point_gap,
+  static_point_bounds,
+  count
+};
 char const* name(prune_rule rule);
 
 /// Work of one assignment.
@@ -82,13 +92,29 @@ struct work_counters {
   work_counters& operator+=(work_counters const& other);
 };
 
+/// How far each centroid moved between two assignments: true distances, rounded up.
+class centroid_drift {
+public:
+  void measure(matrix_view<double> now, matrix_view<double> before, slack const& rounding);
+  double operator[](label j) const { return moved_[static_cast<std::size_t>(j)]; }
+  double largest() const { return largest_; }
+  /// The largest movement of any centroid but j.
+  double largest_but(label j) const { return j == fastest_ ? second_ : largest_; }
+
+private:
+  std::vector<double> moved_;
+  double largest_ = 0, second_ = 0;
+  label fastest_ = -1;
+};
+
 class assignment_step {
 public:
   virtual ~assignment_step() = default;
 
-  /// Assigns every point to its nearest centroid (ties to the lowest index) and returns the CHANGES of the sums since
-  /// the last call; all of them at the first. Any centroids may come: how far each has moved since the last call is
-  /// measured here, so relocations, warm starts and restarts are nothing but movement. k never changes.
+  /// Assigns every point to its nearest centroid (ties to the lowest index) and returns the CHANGES of the
+  /// sums since the last call; all of them at the first. Any centroids may come: how far each has moved since
+  /// the last call is measured here, so relocations, warm starts and restarts are nothing but movement. k
+  /// never changes.
   virtual cluster_sums assign(matrix_view<double> centroids) = 0;
 
   /// The first `count` candidates for empty clusters, d² to the centroids of the last assign().
@@ -108,6 +134,7 @@ struct step_options {
   std::string algorithm = "dualtree"; ///< one of algorithms()
   std::string tree = "kd";            ///< one of trees(); only for algorithms that use one
   index leaf_size = 20;               ///< most points in a leaf of the tree, >= 1
+  bool bisector = true;               ///< dualtree: a prune rule past the paper's (docs/algorithm.md)
   int threads = 1;
   std::atomic<bool> const* stop = nullptr; ///< polled often; when true, interrupted is thrown
 };
@@ -116,12 +143,12 @@ struct step_options {
 std::span<std::string_view const> algorithms();
 std::span<std::string_view const> trees();
 
-/// Resolves aliases (naive = lloyd, dualtree-kd = dualtree over kd) in place; throws usage_error with the list of
-/// names for an unknown one, and for a leaf size or thread count that cannot be.
+/// Resolves aliases (naive = lloyd, dualtree-kd = dualtree over kd) in place; throws usage_error with the
+/// list of names for an unknown one, and for a leaf size or thread count that cannot be.
 void resolve(step_options& options);
 
-/// Makes steps for one partition. The tree, where the algorithm needs one, is built at the first make() or by build(),
-/// and shared by all steps.
+/// Makes steps for one partition. The tree, where the algorithm needs one, is built at the first make() or by
+/// build(), and shared by all steps.
 template <class Real> class step_maker {
 public:
   step_maker(point_set<Real> points, sum_layout layout, step_options options);

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // One pruning dual-tree traversal, for any two space trees and any rules; it knows nothing of k-means.
 //
-// Pairs (query node, reference node) are scored, and where a score is infinite no pair below is visited (Curtin et al.
-// 2013; the paper's Definition 2). The order kept here: for one query node *all* its reference nodes are scored before any
-// of its children is entered, and each pair is scored once. A child thus inherits what is known of its whole parent, which
-// is what makes counts and lower bounds of pruned nodes complete (a child entered early would see too few pruned).
-// A reference node larger than the query node gives way to its children at once; the others are handed down.
+// Pairs (query node, reference node) are scored, and where a score is infinite no pair below is visited
+// (Curtin et al. 2013; the paper's Definition 2). The order kept here: for one query node *all* its reference
+// nodes are scored before any of its children is entered, and each pair is scored once. A child thus inherits
+// what is known of its whole parent, which is what makes counts and lower bounds of pruned nodes complete (a
+// child entered early would see too few pruned). A reference node larger than the query node gives way to its
+// children at once; the others are handed down.
 #pragma once
 
 #include <concepts>
@@ -16,6 +17,7 @@
 
 namespace kopse {
 
+inline constexpr node_id no_node = -1;
 inline constexpr double pruned_score = std::numeric_limits<double>::infinity();
 
 /// A reference node and its score against the query node in hand.
@@ -26,13 +28,19 @@ struct scored_node {
 
 template <class Rules>
 concept dual_tree_rules = requires(Rules& rules, node_id q, node_id r, double s, scored_node const* refs) {
-  { rules.children(q) } -> std::ranges::forward_range; // of the query tree as the rules want it seen: a coalesced view
-  { rules.enter(q) } -> std::same_as<void>;            // before the first score of q; its parent was entered before
-  { rules.score(q, r) } -> std::same_as<double>;       // infinity: prune
-  { rules.rescore(q, r, s) } -> std::same_as<double>;  // again, with what the later scores taught; computes no distance
-  { rules.descend(q) } -> std::same_as<bool>;          // after the last score of q: is there anything to find below?
-  { rules.base_cases(q, refs, refs) } -> std::same_as<void>; // q a leaf: its points against the leaves [refs, refs)
-  { rules.leave(q) } -> std::same_as<void>;            // after all below q
+  {
+    rules.stand_in(q)
+    } -> std::same_as<node_id>;             // what a coalesced view of the query tree shows for q, or no_node
+  { rules.enter(q) } -> std::same_as<void>; // before the first score of q; its parent was entered before
+  { rules.score(q, r) } -> std::same_as<double>; // infinity: prune
+  {
+    rules.rescore(q, r, s)
+    } -> std::same_as<double>; // again, with what the later scores taught; computes no distance
+  { rules.descend(q) } -> std::same_as<bool>; // after the last score of q: is there anything to find below?
+  {
+    rules.base_cases(q, refs, refs)
+    } -> std::same_as<void>;                // q a leaf: its points against the leaves [refs, refs)
+  { rules.leave(q) } -> std::same_as<void>; // after all below q
 };
 
 template <space_tree Query, space_tree Reference, dual_tree_rules Rules> class dual_tree_traversal {
@@ -61,9 +69,11 @@ private:
     }
     survivors_.resize(end);
     if (rules_.descend(q)) {
-      if (leaf) rules_.base_cases(q, survivors_.data() + begin, survivors_.data() + end);
+      if (leaf)
+        rules_.base_cases(q, survivors_.data() + begin, survivors_.data() + end);
       else
-        for (node_id const c : rules_.children(q)) visit(c, begin, end);
+        for (node_id const c : query_.children(q))
+          if (node_id const shown = rules_.stand_in(c); shown != no_node) visit(shown, begin, end);
     }
     rules_.leave(q);
     survivors_.resize(begin);
@@ -73,7 +83,8 @@ private:
     double const s = rules_.score(q, r);
     if (s == pruned_score) return;
     auto const below = reference_.children(r);
-    if (std::ranges::empty(below) || !(leaf || reference_.extent(r) > extent)) survivors_.push_back({r, s});
+    if (std::ranges::empty(below) || !(leaf || reference_.extent(r) > extent))
+      survivors_.push_back({r, s});
     else
       for (node_id const c : below) score(q, c, leaf, extent);
   }

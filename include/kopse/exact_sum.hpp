@@ -5,7 +5,8 @@
 // neither on the order of the rows, nor on threads, partitions or what was added and taken away before.
 // Two forms:
 //   exact_sum    one number of any scale (every finite double fits): inertia, D² sums.
-//   exact_sums   a table of sums that share a scale per column, of as few words as the data need: cluster sums.
+//   exact_sums   a table of sums that share a scale per column, of as few words as the data need: cluster
+//   sums.
 #pragma once
 
 #include <array>
@@ -75,11 +76,13 @@ public:
   /// Whether the weight of a row is zero.
   bool weightless(index row) const;
   double weight(index row) const;
-  /// mean[j] = Σ w·x_j / Σ w, the exact rational rounded once to nearest, ties to even. The weight must not be 0.
+  /// mean[j] = Σ w·x_j / Σ w, the exact rational rounded once to nearest, ties to even. The weight must not
+  /// be 0.
   void mean(index row, double* mean) const;
   bool operator==(exact_sums const& other) const { return words_ == other.words_; }
 
-  /// All words, little end first, row after row: integers, so a sum over machines is a sum of these with carry.
+  /// All words, little end first, row after row: integers, so a sum over machines is a sum of these with
+  /// carry.
   std::span<std::uint64_t const> words() const { return words_; }
 
 private:

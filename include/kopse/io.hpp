@@ -49,9 +49,9 @@ public:
   }
   bool is_float32() const { return std::holds_alternative<matrix_view<float>>(view_); }
 
-  std::vector<std::string> notes;    ///< what was decided while reading, e.g. "header skipped: x,y"
-  std::vector<std::string> names;    ///< column names of a header line, else empty
-  bool mapped = false;               ///< the rows are the file's own pages: no copy was made
+  std::vector<std::string> notes; ///< what was decided while reading, e.g. "header skipped: x,y"
+  std::vector<std::string> names; ///< column names of a header line, else empty
+  bool mapped = false;            ///< the rows are the file's own pages: no copy was made
 
 private:
   view_type view_;
@@ -62,10 +62,12 @@ private:
 /// NaN and infinite values are refused. .npy files of C order and native float32/float64 are mapped.
 table load(std::string const& path, load_options const& options = {});
 
-/// Reads one column as float64, e.g. sample weights: a file with one column or one row, .npy of shape (n,) too.
+/// Reads one column as float64, e.g. sample weights: a file with one column or one row, .npy of shape (n,)
+/// too.
 std::vector<double> load_vector(std::string const& path);
 
-/// Writes rows; .npy as float64 (rows, cols); text in shortest round-trip digits, comma (csv) or tab (tsv, txt).
+/// Writes rows; .npy as float64 (rows, cols); text in shortest round-trip digits, comma (csv) or tab (tsv,
+/// txt).
 void save(std::string const& path, matrix_view<double> values);
 
 /// Writes labels; .npy as int32 of shape (n,); text one a line.

@@ -33,7 +33,7 @@ struct iteration_record {
   work_counters work;
   index labels_changed = 0;
   double largest_movement = 0; ///< of a centroid, in the units of the data; 0 in the iteration that converged
-  double inertia = 0;          ///< of these labels about the means of their clusters, from the sums, about 10 digits
+  double inertia = 0; ///< of these labels about the means of their clusters, from the sums, about 10 digits
 };
 
 /// Called after each iteration (from 1).
@@ -47,7 +47,8 @@ struct driver_options {
   std::atomic<bool> const* stop = nullptr; ///< raise it from any thread to stop with interrupted
 };
 
-/// How partitions agree: each call replaces its argument by the merged one of all partitions. One partition: nothing to do.
+/// How partitions agree: each call replaces its argument by the merged one of all partitions. One partition:
+/// nothing to do.
 class reduction {
 public:
   virtual ~reduction() = default;
@@ -69,19 +70,19 @@ struct run_result {
 
 /// Runs Lloyd's iterations from `centroids` with any step. `mean_variance` scales tol (0 when tol is 0).
 /// The step must be fresh. Afterwards its labels belong to the returned centroids.
-run_result iterate(assignment_step& step, sum_layout const& layout, matrix<double> centroids, double mean_variance,
-                   driver_options const& options, reduction& reduce);
+run_result iterate(assignment_step& step, sum_layout const& layout, matrix<double> centroids,
+                   double mean_variance, driver_options const& options, reduction& reduce);
 
 /// All of a fit's settings, with their defaults.
 struct options : step_options {
-  std::string init = "random";         ///< how to start when `centroids` is empty; see seeding.hpp
+  std::string init = "random";             ///< how to start when `centroids` is empty; see seeding.hpp
   std::optional<matrix<double>> centroids; ///< starting centroids, k × d
-  index restarts = 1;                  ///< runs from different starts; the least inertia wins, the first among equals
-  std::uint64_t seed = 0;              ///< restart r uses stream r of this seed
+  index restarts = 1;     ///< runs from different starts; the least inertia wins, the first among equals
+  std::uint64_t seed = 0; ///< restart r uses stream r of this seed
   index max_iter = 300;
   double tol = 0;
   empty_policy empty = empty_policy::relocate;
-  bool verify = false;                 ///< run brute force beside it, and throw verification_error where they differ
+  bool verify = false; ///< run brute force beside it, and throw verification_error where they differ
   observer on_iteration;
 };
 
@@ -98,10 +99,10 @@ struct result : run_result {
   std::vector<std::string> warnings;
 };
 
-/// Clusters the rows. Float and double rows are read in place. Throws usage_error, error (bad values, with row and
-/// column), interrupted, verification_error.
-result fit(point_set<double> points, index k, options const& options = {});
-result fit(point_set<float> points, index k, options const& options = {});
+/// Clusters the rows. Float and double rows are read in place. Throws usage_error, error (bad values, with
+/// row and column), interrupted, verification_error.
+result fit(point_set<double> points, index k, options const& options = kopse::options());
+result fit(point_set<float> points, index k, options const& options = kopse::options());
 
 /// The nearest centroid of every row, ties to the lowest index.
 std::vector<label> predict(matrix_view<double> rows, matrix_view<double> centroids, int threads = 1);

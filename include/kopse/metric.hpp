@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Euclidean distance: the one arithmetic that decides labels, and the slack that keeps bounds on the safe side of it.
+// Euclidean distance: the one arithmetic that decides labels, and the slack that keeps bounds on the safe
+// side of it.
 //
-// d²(x, c) = Σ (x_j − c_j)², dimensions in order from zero, every difference, square and sum rounded by itself in
-// double. That is the distance whose smallest value owns a point; it is compiled in the library, where no flag of a
-// user's reaches it. Everything else (node distances, shifted bounds) is only ever compared with a margin.
+// d²(x, c) = Σ (x_j − c_j)², dimensions in order from zero, every difference, square and sum rounded by
+// itself in double. That is the distance whose smallest value owns a point; it is compiled in the library,
+// where no flag of a user's reaches it. Everything else (node distances, shifted bounds) is only ever
+// compared with a margin.
 #pragma once
 
 #include <cmath>
@@ -18,7 +20,8 @@ template <class Real> double squared_distance(Real const* x, double const* c, in
 extern template double squared_distance<float>(float const*, double const*, index);
 extern template double squared_distance<double>(double const*, double const*, index);
 
-/// The same for one x and m centroids stored by dimension (coordinate j of centroid i at c[j·stride + i]): out[i].
+/// The same for one x and m centroids stored by dimension (coordinate j of centroid i at c[j·stride + i]):
+/// out[i].
 template <class Real>
 void squared_distances(Real const* x, index d, double const* c, index m, index stride, double* out);
 extern template void squared_distances<float>(float const*, index, double const*, index, index, double*);
@@ -29,12 +32,14 @@ struct interval {
   double lo, hi;
 };
 
-/// A computed d² is the true one within a factor 1 ± γ, γ = (d + 3)·2⁻⁵³, and d·2⁻¹⁰⁷⁴. Bounds on distances are kept as
-/// bounds on *true* distances, rounded outward here by more than all of that, and turned into bounds on computed d².
+/// A computed d² is the true one within a factor 1 ± γ, γ = (d + 3)·2⁻⁵³, and d·2⁻¹⁰⁷⁴. Bounds on distances
+/// are kept as bounds on *true* distances, rounded outward here by more than all of that, and turned into
+/// bounds on computed d².
 class slack {
 public:
   explicit slack(index d)
-      : relative_(4 * static_cast<double>(d + 3) * 0x1p-53), absolute_(std::sqrt(static_cast<double>(d)) * 0x1p-535) {}
+      : relative_(4 * static_cast<double>(d + 3) * 0x1p-53),
+        absolute_(std::sqrt(static_cast<double>(d)) * 0x1p-535) {}
 
   double up(double x) const { return x * (1 + relative_) + absolute_; }
   double down(double x) const { return x * (1 - relative_) - absolute_; }
@@ -43,8 +48,15 @@ public:
   double lower(double d2) const { return down(std::sqrt(d2)); }
   /// A computed d² is at most this when the true distance is at most u.
   double squared(double u) const { return up(u) * up(u) * (1 + relative_); }
-  /// True distances are at most u and at least l: is the first computed d² smaller than the second, beyond doubt?
+  /// True distances are at most u and at least l: is the first computed d² smaller than the second, beyond
+  /// doubt?
   bool nearer(double u, double l) const { return up(u) < down(l); }
+  /// By how much a difference of two squares must exceed 0 at one point of a node, whose squares there sum to
+  /// `here`, for the computed squares to be in that order at all its points, the smaller of them at most
+  /// `largest` (boxes::nearer).
+  double of_squares(double largest, double here) const {
+    return 4 * relative_ * (largest + here) + 0x1p-1060;
+  }
   /// Widens an interval of squares that was computed with the flags of whoever compiles this.
   interval outward(interval s) const {
     return {s.lo * (1 - relative_) - 0x1p-1060, s.hi * (1 + relative_) + 0x1p-1060};

@@ -8,12 +8,15 @@
 
 namespace kopse {
 
-/// Runs body(first, last) over [0, count) in blocks of `grain`, on at most `threads` threads, and returns when all have
-/// ended; the first exception is rethrown. Blocks are the same for any thread count; their order is not.
-/// On each thread the floating-point environment is the one the library's arithmetic is defined in.
-void for_blocks(index count, index grain, int threads, std::function<void(index first, index last)> const& body);
+/// Runs body(first, last) over [0, count) in blocks of `grain`, on at most `threads` threads, and returns
+/// when all have ended; the first exception is rethrown. Blocks are the same for any thread count; their
+/// order is not. On each thread the floating-point environment is the one the library's arithmetic is defined
+/// in.
+void for_blocks(index count, index grain, int threads,
+                std::function<void(index first, index last)> const& body);
 
-/// Round to nearest with gradual underflow, for the lifetime of the object (a host program may have changed either).
+/// Round to nearest with gradual underflow, for the lifetime of the object (a host program may have changed
+/// either).
 class float_environment {
 public:
   float_environment();

@@ -36,8 +36,9 @@ struct data_summary {
   sum_layout layout() const { return {columns, weights, rows}; }
 };
 
-/// Throws error naming row and column (from 0) of a value that is not finite or beyond largest_value, and the row of
-/// a weight that is negative or not finite; or when the number of weights is not the number of rows, or all are 0.
+/// Throws error naming row and column (from 0) of a value that is not finite or beyond largest_value, and the
+/// row of a weight that is negative or not finite; or when the number of weights is not the number of rows,
+/// or all are 0.
 template <class Real> void validate(point_set<Real> const& points);
 
 template <class Real> data_summary summarise(point_set<Real> const& points, bool with_variance);

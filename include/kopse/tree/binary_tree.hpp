@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Binary space trees: a bound and a rule for splitting. kd_tree is the one to use in low dimension (d up to about 8).
+// Binary space trees: a bound and a rule for splitting. kd_tree is the one to use in low dimension (d up to
+// about 8).
 //
-// Build: O(n·depth·d). Memory: the points once more, in tree order and in their own type, 8 bytes a point for their rows,
-// and per node 24 bytes and its bound; about n / 7 nodes at the default leaf size of 20.
-// Nodes are numbered depth first: the left child of q is q + 1.
+// Build: O(n·depth·d). Memory: the points once more, in tree order and in their own type, 8 bytes a point for
+// their rows, and per node 24 bytes and its bound; about n / 7 nodes at the default leaf size of 20. Nodes
+// are numbered depth first: the left child of q is q + 1.
 #pragma once
 
 #include <array>
@@ -16,14 +17,16 @@
 
 namespace kopse {
 
-/// Cuts the widest side of a node's box in the middle: cells stay compact, which is what bounds live on. Deep in the tree
-/// (data at many scales) it cuts at the median instead, so the depth stays below 100 + 2·log2 n + 2·d.
+/// Cuts the widest side of a node's box in the middle: cells stay compact, which is what bounds live on. Deep
+/// in the tree (data at many scales) it cuts at the median instead, so the depth stays below 100 + 2·log2 n +
+/// 2·d.
 struct midpoint_split {
   static constexpr int deep = 100;
-  /// Rows whose coordinate `dimension` is at most `value` go left; both sides have some. False: all rows are equal.
+  /// Rows whose coordinate `dimension` is at most `value` go left; both sides have some. False: all rows are
+  /// equal.
   template <class Real>
-  static bool choose(boxes<Real> const& bounds, index node, matrix<Real> const& rows, index first, index last, int depth,
-                     index& dimension, Real& value) {
+  static bool choose(boxes<Real> const& bounds, index node, matrix<Real> const& rows, index first, index last,
+                     int depth, index& dimension, Real& value) {
     Real const *const lo = bounds.low(node), *const hi = bounds.high(node);
     double widest = 0;
     for (index j = 0; j < rows.cols(); ++j) {
@@ -34,12 +37,14 @@ struct midpoint_split {
     Real const low = lo[dimension], high = hi[dimension];
     value = depth < deep ? static_cast<Real>(static_cast<double>(low) + widest / 2)
                          : median(rows, first, last, dimension);
-    if (!(value >= low && value < high)) value = low; // low and high are neighbouring numbers, or most rows are at high
+    if (!(value >= low && value < high))
+      value = low; // low and high are neighbouring numbers, or most rows are at high
     return true;
   }
 
 private:
-  template <class Real> static Real median(matrix<Real> const& rows, index first, index last, index dimension) {
+  template <class Real>
+  static Real median(matrix<Real> const& rows, index first, index last, index dimension) {
     std::vector<Real> values;
     values.reserve(static_cast<std::size_t>(last - first));
     for (index i = first; i < last; ++i) values.push_back(rows(i, dimension));
@@ -76,10 +81,17 @@ public:
   Real const* point(index position) const { return points_.row(position); }
   index row(index position) const { return rows_[static_cast<std::size_t>(position)]; }
 
-  template <class Other> interval distance(node_id q, binary_tree<Other, Split> const& other, node_id r) const {
+  template <class Other>
+  interval distance(node_id q, binary_tree<Other, Split> const& other, node_id r) const {
     return bounds_.distance(q, other.bounds_, r);
   }
   interval distance(node_id q, double const* x) const { return bounds_.distance(q, x); }
+  void distances(node_id q, double const* x, index m, index stride, double* lo2, double* hi2) const {
+    bounds_.distances(q, x, m, stride, lo2, hi2);
+  }
+  bool nearer(node_id q, double const* near, double const* far, double near_hi2) const {
+    return bounds_.nearer(q, near, far, near_hi2);
+  }
   double lowest(node_id q, double const* w) const { return bounds_.lowest(q, w); }
   double extent(node_id q) const { return bounds_.extent(q); }
 
@@ -99,7 +111,9 @@ private:
     bounds_.push(points_, first, last);
     index dimension = 0;
     Real value{};
-    if (last - first <= leaf_size || !Split::choose(bounds_, q, points_, first, last, depth, dimension, value)) return q;
+    if (last - first <= leaf_size
+        || !Split::choose(bounds_, q, points_, first, last, depth, dimension, value))
+      return q;
     index const middle = partition(first, last, dimension, value);
     node_id const left = build(first, middle, leaf_size, depth + 1);
     node_id const right = build(middle, last, leaf_size, depth + 1);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The regions of a tree's nodes. All squares here go through slack::outward: they hold whatever flags this is compiled with.
+// The regions of a tree's nodes. All squares here go through slack::outward: they hold whatever flags this is
+// compiled with.
 #pragma once
 
 #include <algorithm>
@@ -69,16 +70,57 @@ public:
     return slack_.outward(sum);
   }
 
-  /// At most min w·p over the box: in each dimension the corner that w points away from, less the rounding of the sum.
+  /// At most min w·p over the box: in each dimension the corner that w points away from, less the rounding of
+  /// the sum.
   double lowest(index node, double const* w) const {
     Real const *const lo = low(node), *const hi = high(node);
     double sum = 0, magnitude = 0;
     for (index j = 0; j < d_; ++j) {
       double const term = w[j] * static_cast<double>(w[j] > 0 ? lo[j] : hi[j]);
       sum += term;
-      magnitude += std::abs(w[j]) * std::max(std::abs(static_cast<double>(lo[j])), std::abs(static_cast<double>(hi[j])));
+      magnitude += std::abs(w[j])
+                   * std::max(std::abs(static_cast<double>(lo[j])), std::abs(static_cast<double>(hi[j])));
     }
     return sum - magnitude * static_cast<double>(d_ + 3) * 0x1p-51 - 0x1p-1060;
+  }
+
+  /// distance() to m points stored by dimension (coordinate j of point i at x[j·stride + i]), all at once.
+  void distances(index node, double const* x, index m, index stride, double* lo2, double* hi2) const {
+    Real const *const lo = low(node), *const hi = high(node);
+    std::fill_n(lo2, m, 0.0);
+    std::fill_n(hi2, m, 0.0);
+    for (index j = 0; j < d_; ++j, x += stride) {
+      double const low_j = static_cast<double>(lo[j]), high_j = static_cast<double>(hi[j]);
+      for (index i = 0; i < m; ++i) {
+        double const below = x[i] - high_j, above = low_j - x[i];
+        double const larger = below > above ? below : above, smaller = below > above ? above : below;
+        double const gap = larger > 0 ? larger : 0;
+        lo2[i] += gap * gap;
+        hi2[i] += smaller * smaller;
+      }
+    }
+    for (index i = 0; i < m; ++i) {
+      interval const s = slack_.outward({lo2[i], hi2[i]});
+      lo2[i] = s.lo;
+      hi2[i] = s.hi;
+    }
+  }
+
+  /// Is computed d²(p, far) > computed d²(p, near) for every point p of the box? (False: perhaps not.)
+  /// d²(p, far) − d²(p, near) is linear in p, so it is least at one corner (D. Pelleg, A. Moore 1999; T.
+  /// Kanungo et al. 2002); there it must exceed what rounding can do to the two squares at any p. With far²
+  /// <= 3 near² at p (else there is nothing to show) that is 4γ·near², near² at most near_hi2, and γ of the
+  /// corner's own squares.
+  bool nearer(index node, double const* near, double const* far, double near_hi2) const {
+    Real const *const lo = low(node), *const hi = high(node);
+    double to_near = 0, to_far = 0;
+    for (index j = 0; j < d_; ++j) {
+      double const corner = static_cast<double>(far[j] > near[j] ? hi[j] : lo[j]);
+      double const a = corner - near[j], b = corner - far[j];
+      to_near += a * a;
+      to_far += b * b;
+    }
+    return to_far - to_near > slack_.of_squares(near_hi2, to_far + to_near);
   }
 
   /// Squared diagonal.

@@ -9,8 +9,10 @@
 
 namespace kopse {
 
-/// One row a node; weights by row of the data, or empty when all are 1. O(n·d); 16·(d + 1) bytes a node for most data.
-template <space_tree T> exact_sums node_sums(T const& tree, std::span<double const> weights, sum_layout const& layout) {
+/// One row a node; weights by row of the data, or empty when all are 1. O(n·d); 16·(d + 1) bytes a node for
+/// most data.
+template <space_tree T>
+exact_sums node_sums(T const& tree, std::span<double const> weights, sum_layout const& layout) {
   exact_sums sums(layout, tree.node_count());
   auto const fill = [&](auto const& self, node_id q) -> void {
     bool leaf = true;

@@ -2,8 +2,10 @@
 // What a tree must be for the algorithms here: read-only geometry.
 //
 // A space tree (R. R. Curtin et al., "Tree-independent dual-tree algorithms", ICML 2013) on a set of points:
-//   - nodes are numbers, 0 <= node < node_count(), and whatever an algorithm remembers of a node it keeps elsewhere;
-//   - a node has children (any number; none at a leaf) and a contiguous range of positions, its descendant points;
+//   - nodes are numbers, 0 <= node < node_count(), and whatever an algorithm remembers of a node it keeps
+//   elsewhere;
+//   - a node has children (any number; none at a leaf) and a contiguous range of positions, its descendant
+//   points;
 //   - every point lies in exactly one leaf; the ranges of a node's children, in order, make up its own;
 //   - the bounds below hold for all points of a node.
 // One tree therefore serves every k, start, restart and thread.
@@ -29,20 +31,23 @@ struct point_range {
 };
 
 template <class T>
-concept space_tree = requires(T const& t, node_id q, index position, typename T::reference const& r, double const* x) {
-  typename T::real;                                                  // float or double: the type of its points
-  { t.dims() } -> std::same_as<index>;                               //
-  { t.node_count() } -> std::same_as<index>;                         //
-  { t.root() } -> std::same_as<node_id>;                             //
-  { t.children(q) } -> std::ranges::forward_range;                   // node_ids
-  { t.points(q) } -> std::same_as<point_range>;                      // all descendants
-  { t.point(position) } -> std::same_as<typename T::real const*>;    // coordinates
-  { t.row(position) } -> std::same_as<index>;                        // row of the point in the data
-  { t.distance(q, r, q) } -> std::same_as<interval>;                 // of d² over all pairs of two nodes' points
-  { t.distance(q, x) } -> std::same_as<interval>;                    // of d² from a node's points to one point
-  { t.lowest(q, x) } -> std::same_as<double>;                        // at most min x·p over a node's points p
-  { t.extent(q) } -> std::same_as<double>;                           // some measure of size: orders the descent only
-} && std::constructible_from<typename T::reference, matrix_view<double>, index>; // the tree for centroids: rows, leaf size
+concept space_tree = requires(T const& t, node_id q, index position, typename T::reference const& r,
+                              double const* x) {
+  typename T::real;                                               // float or double: the type of its points
+  { t.dims() } -> std::same_as<index>;                            //
+  { t.node_count() } -> std::same_as<index>;                      //
+  { t.root() } -> std::same_as<node_id>;                          //
+  { t.children(q) } -> std::ranges::forward_range;                // node_ids
+  { t.points(q) } -> std::same_as<point_range>;                   // all descendants
+  { t.point(position) } -> std::same_as<typename T::real const*>; // coordinates
+  { t.row(position) } -> std::same_as<index>;                     // row of the point in the data
+  { t.distance(q, r, q) } -> std::same_as<interval>; // of d² over all pairs of two nodes' points
+  { t.distance(q, x) } -> std::same_as<interval>;    // of d² from a node's points to one point
+  { t.lowest(q, x) } -> std::same_as<double>;        // at most min x·p over a node's points p
+  { t.extent(q) } -> std::same_as<double>;           // some measure of size: orders the descent only
+}
+&&std::constructible_from<typename T::reference, matrix_view<double>,
+                          index>; // the tree for centroids: rows, leaf size
 
 /// Checks the invariants above, every node and every point, in O(depth · n · d); returns "" or what is wrong.
 template <space_tree T> std::string check_tree(T const& t, matrix_view<typename T::real> data) {
@@ -50,12 +55,14 @@ template <space_tree T> std::string check_tree(T const& t, matrix_view<typename 
   std::vector<double> x(static_cast<std::size_t>(t.dims()));
   auto const at = [](node_id q) { return "node " + std::to_string(q) + ": "; };
   std::vector<node_id> stack{t.root()};
-  if (t.points(t.root()).first != 0 || t.points(t.root()).last != data.rows()) return "the root does not hold all points";
+  if (t.points(t.root()).first != 0 || t.points(t.root()).last != data.rows())
+    return "the root does not hold all points";
   index nodes = 0;
   while (!stack.empty()) {
     node_id const q = stack.back();
     stack.pop_back();
-    if (q < 0 || q >= t.node_count() || ++nodes > t.node_count()) return at(q) + "not a tree of node_count() nodes";
+    if (q < 0 || q >= t.node_count() || ++nodes > t.node_count())
+      return at(q) + "not a tree of node_count() nodes";
     point_range const range = t.points(q);
     if (range.size() <= 0) return at(q) + "no points";
     index next = range.first;
@@ -73,7 +80,8 @@ template <space_tree T> std::string check_tree(T const& t, matrix_view<typename 
     for (index i = range.first; i < range.last; ++i) {
       typename T::real const* const p = t.point(i);
       if (leaf && ++seen[static_cast<std::size_t>(t.row(i))] != 1) return at(q) + "a row twice in the tree";
-      if (leaf && !std::equal(p, p + t.dims(), data.row(t.row(i)))) return at(q) + "a point that is not its row";
+      if (leaf && !std::equal(p, p + t.dims(), data.row(t.row(i))))
+        return at(q) + "a point that is not its row";
       double const d2 = squared_distance(p, x.data(), t.dims());
       if (d2 < from_x.lo || d2 > from_x.hi) return at(q) + "distance() does not bound";
       double dot = 0;

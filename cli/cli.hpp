@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The parts of the program: one function a command, and the few things all commands share.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "kopse/io.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace kopse::cli {
+
+void add_fit(CLI::App& app);
+void add_predict(CLI::App& app);
+void add_info(CLI::App& app);
+
+/// A command with what each has: --help, --version.
+CLI::App* add_command(CLI::App& app, std::string const& name, std::string const& description);
+void add_help_and_version(CLI::App& app);
+
+/// Writes to stdout at once and throws error where that fails (a full disk, a closed pipe).
+void print(std::string_view text);
+/// One line on stderr, `kopse: …`.
+void complain(std::string_view text);
+
+/// Seconds since it was made.
+class stopwatch {
+public:
+  stopwatch();
+  double seconds() const;
+
+private:
+  std::int64_t start_;
+};
+
+/// A data file and how to read it: DATA, --columns, --header, --delimiter.
+struct data_file {
+  std::string path, columns, header = "auto", delimiter;
+  load_options options() const;
+};
+void add_data_file(CLI::App& app, data_file& data);
+
+/// A file of centroids, in double.
+matrix<double> load_matrix(std::string const& path);
+
+/// Options for whole numbers in decimal digits, of at least `least`. CLI11 alone would read 010 as 8 and wrap
+/// -1 around.
+void add_number(CLI::App& app, std::string const& names, index& target, index least, std::string const& help);
+void add_number(CLI::App& app, std::string const& names, int& target, int least, std::string const& help);
+void add_number(CLI::App& app, std::string const& names, std::uint64_t& target, std::uint64_t least,
+                std::string const& help);
+
+/// One of a few words: throws usage_error that lists them.
+std::size_t choose(std::string_view option, std::string_view word, std::span<std::string_view const> words);
+
+/// An output the command line asks for: which option, which file, which suffixes it may have.
+struct output_file {
+  std::string option, path;
+  std::vector<std::string_view> suffixes;
+};
+/// Finds before the work starts what would fail after it: unknown suffixes, folders that are missing or may
+/// not be written to, two outputs in one file, an output over one of the inputs (option, path).
+void check_outputs(std::vector<output_file> const& outputs,
+                   std::vector<std::pair<std::string, std::string>> const& inputs);
+
+} // namespace kopse::cli

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the commands share: printing, options of data files, checks of outputs.
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <charconv>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <unistd.h>
+
+#include "cli.hpp"
+
+namespace kopse::cli {
+namespace fs = std::filesystem;
+
+void add_help_and_version(CLI::App& app) {
+  app.set_help_flag("-h,--help", "Print this help and exit");
+  app.set_version_flag("--version", fmt::format("kopse {}", version()), "Print the version and exit");
+  app.get_formatter()->column_width(34);
+}
+
+CLI::App* add_command(CLI::App& app, std::string const& name, std::string const& description) {
+  CLI::App* command = app.add_subcommand(name, description);
+  add_help_and_version(*command);
+  return command;
+}
+
+void print(std::string_view text) {
+  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0)
+    throw error(fmt::format("cannot write to the standard output: {}", std::strerror(errno)));
+}
+
+matrix<double> load_matrix(std::string const& path) {
+  table const loaded = load(path);
+  return loaded.visit([](auto const& rows) {
+    matrix<double> result(rows.rows(), rows.cols());
+    for (index i = 0; i < rows.rows(); ++i) std::copy_n(rows.row(i), rows.cols(), result.row(i));
+    return result;
+  });
+}
+
+void complain(std::string_view text) {
+  std::string const line = fmt::format("kopse: {}\n", text);
+  std::fwrite(line.data(), 1, line.size(), stderr); // where stderr is closed there is nobody left to tell
+}
+
+namespace {
+
+std::int64_t now() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+/// "--clusters" of "-k,-c,--clusters".
+std::string long_name(std::string const& names) { return names.substr(names.rfind(',') + 1); }
+
+template <class Int> Int whole_number(std::string_view option, std::string_view text, Int least) {
+  Int value{};
+  auto const [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (problem == std::errc::result_out_of_range)
+    throw usage_error(fmt::format("{} {}: the number is out of range", option, text));
+  if (problem != std::errc{} || end != text.data() + text.size() || value < least)
+    throw usage_error(fmt::format("{} {}: a whole number of at least {} is expected", option, text, least));
+  return value;
+}
+
+template <class Int>
+void add_whole(CLI::App& app, std::string const& names, Int& target, Int least, std::string const& help) {
+  auto const parse = [&target, least, name = long_name(names)](std::string const& text) {
+    target = whole_number(name, text, least);
+  };
+  auto* option = app.add_option_function<std::string>(names, parse, help)->type_name("N");
+  if (target >= least) option->default_str(fmt::format("{}", target));
+}
+
+} // namespace
+
+stopwatch::stopwatch() : start_(now()) {}
+double stopwatch::seconds() const { return 1e-9 * static_cast<double>(now() - start_); }
+
+void add_number(CLI::App& app, std::string const& names, index& target, index least,
+                std::string const& help) {
+  add_whole(app, names, target, least, help);
+}
+void add_number(CLI::App& app, std::string const& names, int& target, int least, std::string const& help) {
+  add_whole(app, names, target, least, help);
+}
+void add_number(CLI::App& app, std::string const& names, std::uint64_t& target, std::uint64_t least,
+                std::string const& help) {
+  add_whole(app, names, target, least, help);
+}
+
+std::size_t choose(std::string_view option, std::string_view word, std::span<std::string_view const> words) {
+  for (std::size_t i = 0; i < words.size(); ++i)
+    if (words[i] == word) return i;
+  throw usage_error(fmt::format("{} {}: one of {} is expected", option, word, fmt::join(words, ", ")));
+}
+
+void add_data_file(CLI::App& app, data_file& data) {
+  app.add_option("-i,--input,DATA", data.path,
+                 "The data: a row a point, .csv .tsv .txt or .npy; DATA alone or -i DATA")
+      ->type_name("FILE")
+      ->group("Data");
+  app.add_option("--columns", data.columns,
+                 "Keep only these columns, counted from 0, in this order, e.g. 0,1,2")
+      ->type_name("LIST")
+      ->group("Data");
+  app.add_option("--header", data.header, "Whether line 1 of a text file names the columns: auto, yes or no")
+      ->type_name("WORD")
+      ->capture_default_str()
+      ->group("Data");
+  app.add_option("--delimiter", data.delimiter,
+                 "What separates the columns of a text file: a character, or tab, comma, semicolon, space; "
+                 "found out where not given")
+      ->type_name("C")
+      ->group("Data");
+}
+
+load_options data_file::options() const {
+  static constexpr std::array<std::string_view, 3> headers{"auto", "yes", "no"};
+  static constexpr std::array<header_line, 3> meanings{header_line::detect, header_line::yes,
+                                                       header_line::no};
+  static constexpr std::array<std::pair<std::string_view, char>, 4> words{
+      {{"tab", '\t'}, {"comma", ','}, {"semicolon", ';'}, {"space", ' '}}};
+  if (path.empty()) throw usage_error("no data file was given, e.g. kopse fit points.csv -k 10");
+  load_options result;
+  result.header = meanings[choose("--header", header, headers)];
+  for (auto const& [word, character] : words)
+    if (delimiter == word) result.delimiter = character;
+  if (delimiter.size() == 1) result.delimiter = delimiter[0];
+  if (!delimiter.empty() && !result.delimiter)
+    throw usage_error(
+        fmt::format("--delimiter {}: a character, or tab, comma, semicolon, space is expected", delimiter));
+  for (std::size_t at = 0; !columns.empty() && at <= columns.size();) {
+    auto const comma = std::min(columns.find(',', at), columns.size());
+    result.columns.push_back(whole_number<index>("--columns", columns.substr(at, comma - at), 0));
+    at = comma + 1;
+  }
+  return result;
+}
+
+namespace {
+
+/// A form of the path in which two names of one file are equal, whether or not it exists yet.
+fs::path same_form(std::string const& path) {
+  std::error_code ignored;
+  fs::path const result = fs::weakly_canonical(fs::absolute(path, ignored), ignored);
+  return result.empty() ? fs::path(path) : result;
+}
+
+void check_output(output_file const& output) {
+  std::string const what = output.option + " " + output.path;
+  fs::path const path(output.path);
+  if (std::find(output.suffixes.begin(), output.suffixes.end(), path.extension().string())
+      == output.suffixes.end())
+    throw usage_error(fmt::format("{}: the name must end in {}", what, fmt::join(output.suffixes, " or ")));
+  fs::path const folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
+  std::error_code problem;
+  if (!fs::is_directory(folder, problem))
+    throw error(fmt::format("{}: there is no folder {}", what, folder.string()));
+  if (fs::is_directory(path, problem)) throw error(fmt::format("{}: this is a folder", what));
+  if (access(folder.c_str(), W_OK | X_OK) != 0)
+    throw error(fmt::format("{}: cannot write in {}: {}", what, folder.string(), std::strerror(errno)));
+}
+
+} // namespace
+
+void check_outputs(std::vector<output_file> const& outputs,
+                   std::vector<std::pair<std::string, std::string>> const& inputs) {
+  std::vector<std::pair<fs::path, std::string>> taken;
+  for (auto const& [option, path] : inputs)
+    if (!path.empty()) taken.emplace_back(same_form(path), option + " " + path);
+  for (output_file const& output : outputs) {
+    if (output.path.empty()) continue;
+    check_output(output);
+    fs::path const path = same_form(output.path);
+    for (auto const& [other, name] : taken)
+      if (other == path)
+        throw usage_error(fmt::format("{} {} would overwrite {}", output.option, output.path, name));
+    taken.emplace_back(path, output.option + " " + output.path);
+  }
+}
+
+} // namespace kopse::cli

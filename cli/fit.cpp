@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// kopse fit: read, cluster, write, tell.
+#include "fit.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include "format.hpp"
+#include "kopse/seeding.hpp"
+#include "progress.hpp"
+#include "report.hpp"
+#include "stats.hpp"
+
+namespace kopse::cli {
+namespace {
+
+/// Everything that can be known to be wrong before a byte of the data is read.
+void check_settings(fit_settings& settings) {
+  if (settings.data.path.empty())
+    throw usage_error("no data file was given, e.g. kopse fit points.csv -k 10");
+  resolve(settings.fit);
+  choose("--init", settings.fit.init, inits());
+  static constexpr std::array<std::string_view, 2> policies{"relocate", "keep"};
+  static constexpr std::array<empty_policy, 2> meanings{empty_policy::relocate, empty_policy::keep};
+  settings.fit.empty = meanings[choose("--empty", settings.allow_empty ? "keep" : settings.empty, policies)];
+  check_outputs({{"--centroids-out", settings.centroids_out, {".csv", ".tsv", ".txt", ".npy"}},
+                 {"--labels-out", settings.labels_out, {".csv", ".tsv", ".txt", ".npy"}},
+                 {"--stats", settings.stats, {".json"}},
+                 {"--report", settings.report, {".html"}}},
+                {{"the data", settings.data.path}, {"--weights", settings.weights}});
+}
+
+/// The starting centroids, which must be k × d.
+matrix<double> starting_centroids(std::string const& path, index k, index d) {
+  matrix<double> centroids = load_matrix(path);
+  if (centroids.rows() != k || centroids.cols() != d)
+    throw error(
+        fmt::format("{}: {} × {} numbers, but {} starting centroids of {} columns are needed ({} × {})", path,
+                    centroids.rows(), centroids.cols(), k, d, k, d));
+  return centroids;
+}
+
+/// Names of the header line, else the numbers the columns have in the file.
+std::vector<std::string> column_names(table const& data, load_options const& how) {
+  std::vector<std::string> names = data.names;
+  for (index j = static_cast<index>(names.size()); j < data.cols(); ++j)
+    names.push_back(
+        fmt::format("column {}", how.columns.empty() ? j : how.columns[static_cast<std::size_t>(j)]));
+  return names;
+}
+
+void write_outputs(fit_settings const& settings, run_record& run, table const& data) {
+  stopwatch const watch;
+  if (!settings.centroids_out.empty()) save(settings.centroids_out, run.result.centroids);
+  if (!settings.labels_out.empty()) save(settings.labels_out, std::span<label const>(run.result.labels));
+  run.write_seconds = watch.seconds();
+  if (!settings.stats.empty()) {
+    run.pass_seconds = measure_pass(data, run.threads);
+    save_text(settings.stats, stats(run).dump(2) + "\n");
+  }
+  if (!settings.report.empty()) save_text(settings.report, report_html(run, data));
+}
+
+std::string summary(fit_settings const& settings, run_record const& run) {
+  result const& r = run.result;
+  phase_seconds const& s = r.seconds;
+  std::string text =
+      fmt::format("n: {}\nd: {}\nk: {}\nalgorithm: {}{}\niterations: {}\nconverged: {} ({})\n", run.n, run.d,
+                  run.k, r.algorithm, r.tree.empty() ? "" : fmt::format(" ({} tree)", r.tree), r.iterations,
+                  r.converged() ? "yes" : "no", reason(run));
+  text += fmt::format("inertia: {}\n", r.inertia);
+  if (run.restarts > 1) text += fmt::format("restart: {} of {} was best\n", r.best_restart + 1, run.restarts);
+  if (r.empty_clusters > 0) text += fmt::format("empty clusters: {}\n", r.empty_clusters);
+  if (settings.fit.verify) text += "verified: yes, brute force gives the same\n";
+  text +=
+      fmt::format("seconds: {:.3f} (load {:.3f}, tree {:.3f}, seed {:.3f}, iterate {:.3f}, write {:.3f})\n",
+                  run.load_seconds + s.tree + s.seed + s.iterate + run.write_seconds, run.load_seconds,
+                  s.tree, s.seed, s.iterate, run.write_seconds);
+  for (std::string const& path :
+       {settings.centroids_out, settings.labels_out, settings.stats, settings.report})
+    if (!path.empty()) text += fmt::format("wrote: {}\n", path);
+  return text;
+}
+
+/// Runs the fit on data of either type; the observer lives only as long as the call.
+result run_fit(fit_settings& settings, table const& data, std::vector<double> const& weights,
+               progress& watcher) {
+  settings.fit.on_iteration = [&watcher](index iteration, iteration_record const& record) {
+    watcher(iteration, record);
+  };
+  watcher.start(data.rows(), settings.k, settings.fit.restarts);
+  return data.visit(
+      [&](auto const& rows) { return fit(point_set(rows, std::span(weights)), settings.k, settings.fit); });
+}
+
+} // namespace
+
+void run_fit_command(fit_settings& settings) {
+  check_settings(settings);
+  load_options const how = settings.data.options();
+  progress watcher(settings.quiet, settings.verbose);
+  stopwatch const watch;
+  watcher.phase("reading " + settings.data.path);
+  table const data = load(settings.data.path, how);
+  std::vector<double> const weights =
+      settings.weights.empty() ? std::vector<double>{} : load_vector(settings.weights);
+  if (!settings.initial_centroids.empty())
+    settings.fit.centroids = starting_centroids(settings.initial_centroids, settings.k, data.cols());
+
+  run_record run;
+  run.data = settings.data.path;
+  run.n = data.rows();
+  run.d = data.cols();
+  run.k = settings.k;
+  run.columns = column_names(data, how);
+  run.seed = settings.fit.seed;
+  run.threads = settings.fit.threads;
+  run.restarts = settings.fit.restarts;
+  run.load_seconds = watch.seconds();
+  watcher.clear();
+  if (!settings.quiet)
+    for (std::string const& note : data.notes) complain(note);
+
+  run.result = run_fit(settings, data, weights, watcher);
+  run.peak_bytes = peak_memory();
+  watcher.phase("writing");
+  write_outputs(settings, run, data);
+  watcher.clear();
+  for (std::string const& warning : run.result.warnings) complain("warning: " + warning);
+  if (!settings.quiet) print(summary(settings, run));
+}
+
+} // namespace kopse::cli

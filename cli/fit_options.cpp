@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The options of kopse fit (docs/command_line.md says the same in sentences; a test keeps the two together).
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <charconv>
+#include <cmath>
+#include <memory>
+
+#include "fit.hpp"
+#include "kopse/seeding.hpp"
+
+namespace kopse::cli {
+namespace {
+
+void add_clustering(CLI::App& app, fit_settings& s) {
+  add_number(app, "-k,-c,--clusters", s.k, index{1},
+             "How many clusters, 1 to the number of points; required");
+  add_number(app, "--max-iter", s.fit.max_iter, index{1}, "Most iterations");
+  auto const tolerance = [&s](std::string const& text) {
+    auto const [end, problem] = std::from_chars(text.data(), text.data() + text.size(), s.fit.tol);
+    if (problem != std::errc{} || end != text.data() + text.size() || !(s.fit.tol >= 0)
+        || std::isinf(s.fit.tol))
+      throw usage_error(fmt::format("--tol {}: a number of at least 0 is expected", text));
+  };
+  app.add_option_function<std::string>("--tol", tolerance,
+                                       "Also stop when the squared movements of all centroids add up to at "
+                                       "most TOL times the mean variance of "
+                                       "the columns; 0 = only when no label changes")
+      ->type_name("TOL")
+      ->default_str("0");
+  auto* empty =
+      app.add_option("--empty", s.empty,
+                     "A cluster without points: relocate (it takes the farthest point) or keep (its "
+                     "centroid stays)");
+  empty->type_name("WORD")->capture_default_str();
+  app.add_flag("-e,--allow-empty", s.allow_empty, "The same as --empty keep")->excludes(empty);
+  app.add_option("--weights", s.weights, "One weight a point, 0 or more, in a file of one column")
+      ->type_name("FILE");
+}
+
+void add_start(CLI::App& app, fit_settings& s) {
+  auto* given = app.add_option("-I,--initial-centroids", s.initial_centroids, "Start from these K centroids");
+  given->type_name("FILE");
+  app.add_option("--init", s.fit.init, fmt::format("How to start otherwise: {}", fmt::join(inits(), ", ")))
+      ->type_name("NAME")
+      ->capture_default_str()
+      ->excludes(given);
+  add_number(app, "--seed", s.fit.seed, std::uint64_t{0}, "Seed of the random numbers, 0 to 2^64 - 1");
+  add_number(app, "--restarts", s.fit.restarts, index{1},
+             "Runs from different starts; the least inertia wins");
+  app.get_option("--restarts")->excludes(given);
+}
+
+void add_method(CLI::App& app, fit_settings& s) {
+  app.add_option(
+         "-a,--algorithm", s.fit.algorithm,
+         fmt::format("Every algorithm gives the same result: {} (also naive = lloyd, dualtree-kd = dualtree "
+                     "with --tree kd)",
+                     fmt::join(algorithms(), ", ")))
+      ->type_name("NAME")
+      ->capture_default_str();
+  app.add_option("--tree", s.fit.tree,
+                 fmt::format("The tree of the dual-tree algorithms: {}", fmt::join(trees(), ", ")))
+      ->type_name("NAME")
+      ->capture_default_str();
+  add_number(app, "--leaf-size", s.fit.leaf_size, index{1}, "Most points in a leaf of the tree");
+  add_number(app, "--threads", s.fit.threads, 1,
+             "Most threads at work; the result is the same for any number");
+  app.add_flag("--verify", s.fit.verify, "Run brute force beside it and fail where the two differ (slow)");
+}
+
+void add_output(CLI::App& app, fit_settings& s) {
+  app.add_option("-o,--centroids-out", s.centroids_out,
+                 "Write the centroids, a row a cluster: .csv .tsv .txt .npy")
+      ->type_name("FILE");
+  app.add_option("-l,--labels-out", s.labels_out,
+                 "Write each point's cluster, from 0, in the order of the data: .csv .tsv .txt .npy")
+      ->type_name("FILE");
+  app.add_option("--stats", s.stats, "Write what was done and how long it took, by iteration: .json")
+      ->type_name("FILE");
+  app.add_option("--report", s.report, "Write a page with pictures of clusters and run: .html")
+      ->type_name("FILE");
+  app.add_flag("-v,--verbose", s.verbose, "Print a line an iteration on stderr");
+  app.add_flag("-q,--quiet", s.quiet, "Print nothing but warnings and errors");
+}
+
+/// Puts all that `add` adds under one heading of the help.
+template <class Add>
+void add_group(CLI::App& app, std::string const& heading, fit_settings& settings, Add add) {
+  app.option_defaults()->group(heading);
+  add(app, settings);
+}
+
+} // namespace
+
+void add_fit(CLI::App& app) {
+  auto const settings = std::make_shared<fit_settings>();
+  CLI::App* fit = add_command(app, "fit", "Cluster the points of a file");
+  add_data_file(*fit, settings->data);
+  add_group(*fit, "Clustering", *settings, add_clustering);
+  add_group(*fit, "Start", *settings, add_start);
+  add_group(*fit, "Method", *settings, add_method);
+  add_group(*fit, "Output", *settings, add_output);
+  fit->footer("Times are in seconds, memory in bytes; the inertia is in squared units of the data.\n\n"
+              "Examples:\n"
+              "  kopse fit points.csv -k 10 -o centroids.csv -l labels.csv\n"
+              "  kopse fit stars.npy --columns 0,1,2 -k 1000 --report stars.html\n"
+              "  kopse fit -i dataset.csv -I centroids.csv -c 100 -v -e -a dualtree");
+  fit->callback([settings] { run_fit_command(*settings); });
+}
+
+} // namespace kopse::cli

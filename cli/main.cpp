@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// kopse fit | predict | info: dispatch, exit codes, signals.
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include <csignal>
+#include <unistd.h>
+
+#include "cli.hpp"
+#include "kopse/core.hpp"
+#include "progress.hpp"
+
+namespace {
+
+using namespace kopse;
+
+/// Ends at once, in any phase: outputs appear by renaming, so only the temporary file is to be cleared away.
+/// Everything called here may be called in a signal handler.
+extern "C" void end_by_signal(int signal) {
+  if (char const* file = unfinished_file(); file[0] != '\0') unlink(file);
+  cli::end_progress_line();
+  _exit(128 + signal);
+}
+
+void handle_signals() {
+  struct sigaction action = {};
+  sigemptyset(&action.sa_mask);
+  sigaddset(&action.sa_mask, SIGINT);
+  sigaddset(&action.sa_mask, SIGTERM);
+  action.sa_handler = end_by_signal;
+  sigaction(SIGINT, &action, nullptr);
+  sigaction(SIGTERM, &action, nullptr);
+  std::signal(SIGPIPE, SIG_IGN); // writing then fails with EPIPE, which print() reports
+}
+
+/// CLI11's messages as one sentence: no line breaks, a full stop's worth of help at the end.
+std::string sentence(CLI::ParseError const& error) {
+  std::string text = error.what();
+  while (!text.empty() && text.back() == '\n') text.pop_back();
+  for (char& c : text)
+    if (c == '\n') c = ' ';
+  return text;
+}
+
+int run(int argc, char** argv) {
+  CLI::App app{"Exact k-means for many points and many clusters.", "kopse"};
+  cli::add_help_and_version(app);
+  app.footer("kopse COMMAND --help explains a command.\n\n"
+             "Exit codes: 0 done, 1 failed, 2 wrong command line, 130 interrupted.");
+  cli::add_fit(app);
+  cli::add_predict(app);
+  cli::add_info(app);
+  if (argc <= 1) {
+    cli::print(app.help());
+    return 0;
+  }
+  try {
+    app.parse(argc, argv);
+    return 0;
+  } catch (CLI::CallForHelp const&) {
+    cli::print(app.help());
+  } catch (CLI::CallForVersion const& version_text) {
+    cli::print(fmt::format("{}\n", version_text.what()));
+  } catch (CLI::ParseError const& error) {
+    auto const commands = app.get_subcommands();
+    cli::complain(fmt::format("{} (see kopse {}--help)", sentence(error),
+                              commands.empty() ? "" : commands.front()->get_name() + " "));
+    return 2;
+  }
+  return 0;
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+  handle_signals();
+  try {
+    return run(argc, argv);
+  } catch (kopse::usage_error const& error) {
+    kopse::cli::complain(error.what());
+    return 2;
+  } catch (std::bad_alloc const&) {
+    kopse::cli::complain("not enough memory");
+  } catch (std::exception const& error) {
+    kopse::cli::complain(error.what());
+  }
+  return 1;
+}

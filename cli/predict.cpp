@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// kopse predict: the nearest of given centroids for each row.
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "cli.hpp"
+#include "kopse/kmeans.hpp"
+
+namespace kopse::cli {
+namespace {
+
+struct predict_settings {
+  data_file data;
+  std::string centroids, labels_out;
+  int threads = 1;
+  bool quiet = false;
+};
+
+void run_predict(predict_settings const& settings) {
+  if (settings.centroids.empty()) throw usage_error("predict needs --centroids FILE");
+  if (settings.labels_out.empty()) throw usage_error("predict needs --labels-out FILE");
+  load_options const how = settings.data.options();
+  check_outputs({{"--labels-out", settings.labels_out, {".csv", ".tsv", ".txt", ".npy"}}},
+                {{"the data", settings.data.path}, {"--centroids", settings.centroids}});
+  stopwatch const watch;
+  table const data = load(settings.data.path, how);
+  matrix<double> const centroids = load_matrix(settings.centroids);
+  if (centroids.cols() != data.cols())
+    throw error(fmt::format("{} has {} columns, but the centroids in {} have {}", settings.data.path,
+                            data.cols(), settings.centroids, centroids.cols()));
+  if (!settings.quiet)
+    for (std::string const& note : data.notes) complain(note);
+  std::vector<label> const labels =
+      data.visit([&](auto const& rows) { return predict(rows, centroids.view(), settings.threads); });
+  save(settings.labels_out, std::span<label const>(labels));
+  if (!settings.quiet)
+    print(fmt::format("n: {}\nd: {}\nk: {}\nseconds: {:.3f}\nwrote: {}\n", data.rows(), data.cols(),
+                      centroids.rows(), watch.seconds(), settings.labels_out));
+}
+
+} // namespace
+
+void add_predict(CLI::App& app) {
+  auto const settings = std::make_shared<predict_settings>();
+  CLI::App* predict = add_command(app, "predict", "Find the nearest centroid of every point of a file");
+  add_data_file(*predict, settings->data);
+  predict
+      ->add_option("--centroids", settings->centroids,
+                   "The centroids, a row a cluster, as fit writes them; required")
+      ->type_name("FILE");
+  add_number(*predict, "--threads", settings->threads, 1,
+             "Most threads at work; the result is the same for any number");
+  predict
+      ->add_option(
+          "-l,--labels-out", settings->labels_out,
+          "Write each point's cluster, from 0, in the order of the data: .csv .tsv .txt .npy; required")
+      ->type_name("FILE");
+  predict->add_flag("-q,--quiet", settings->quiet, "Print nothing but warnings and errors");
+  predict->footer("Equally near centroids: the first of them.\n\n"
+                  "Example:\n"
+                  "  kopse predict new.csv --centroids centroids.csv -l labels.csv");
+  predict->callback([settings] { run_predict(*settings); });
+}
+
+} // namespace kopse::cli

@@ -1,0 +1,55 @@
+# shellcheck shell=bash
+# What scripts/demo, scripts/test and .ci/run share. To be sourced with the repository's root as current folder.
+
+die() {
+  echo "$1" >&2
+  exit 1
+}
+
+# install_packages GROUP...: installs those Debian packages of scripts/packages that are missing.
+install_packages() {
+  local group package why missing=() sudo=()
+  while read -r group package why; do
+    case " $* " in *" $group "*) ;; *) continue ;; esac
+    if [[ "$(dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null || true)" != installed ]]; then
+      missing+=("$package")
+      ((${#missing[@]} > 1)) || echo "Installing what is missing, with apt-get:"
+      echo "  $package ($why)"
+    fi
+  done < <(grep -v '^#' scripts/packages)
+  ((${#missing[@]})) || return 0
+
+  if ! command -v apt-get >/dev/null; then
+    echo "  not on this system, which has no apt-get; going on with what is there."
+    return 0
+  fi
+  if ((EUID != 0)); then
+    sudo=(sudo -n)
+    if ! sudo -n true 2>/dev/null; then
+      die "Neither root nor sudo without a password. Please run: apt-get install ${missing[*]}"
+    fi
+  fi
+  local log
+  log=$(mktemp)
+  if ! { "${sudo[@]}" apt-get -q update &&
+    "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qy --no-install-recommends install "${missing[@]}"; } \
+    >"$log" 2>&1 </dev/null; then
+    cat "$log" >&2
+    die "apt-get failed."
+  fi
+  rm "$log"
+}
+
+# build_preset PRESET: configures and builds; says little unless something fails.
+build_preset() {
+  if [[ -z "${CMAKE_CXX_COMPILER_LAUNCHER:-}" ]] && command -v ccache >/dev/null; then
+    export CMAKE_CXX_COMPILER_LAUNCHER=ccache
+  fi
+  mkdir -p build
+  echo "Building preset $1 in build/$1"
+  if ! cmake --preset "$1" >"build/$1.log" 2>&1; then
+    cat "build/$1.log" >&2
+    die "cmake --preset $1 failed."
+  fi
+  cmake --build --preset "$1" -j "$(nproc)"
+}

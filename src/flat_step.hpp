@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the algorithms that go point by point share (lloyd, hamerly, elkan, yinyang, exponion): labels by row,
+// sums by changes, drift, blocks on threads. Each adds its bounds in a file of its own.
+#pragma once
+
+#include <mutex>
+#include <vector>
+
+#include "step_common.hpp"
+
+namespace kopse {
+
+template <class Real> class flat_step : public assignment_step {
+public:
+  cluster_sums assign(matrix_view<double> centroids) final {
+    first_ = seen_.rows() == 0;
+    if (!first_) drift_.measure(centroids, seen_, slack_);
+    seen_ = matrix<double>(centroids);
+    work_ = {};
+    prepare();
+    cluster_sums changes(layout_, k_);
+    std::mutex guard;
+    for_blocks(points_.size(), block_points, options_.threads, [&](index first, index last) {
+      check_stop(options_.stop);
+      std::vector<label> old(labels_.begin() + first, labels_.begin() + last);
+      work_counters work;
+      assign_block(first, last, work);
+      std::lock_guard const lock(guard);
+      work_ += work;
+      for (index i = first; i < last; ++i) record(changes, i, old[static_cast<std::size_t>(i - first)]);
+    });
+    return changes;
+  }
+
+  far_rows farthest(index count) const override {
+    far_collector collector(count);
+    for (index i = 0; i < points_.size(); ++i) {
+      double const d2 = distance2(i, owner(i));
+      collector.offer(points_.offset + i, d2, owner(i), points_.weight(i), points_.rows.row(i),
+                      points_.dims());
+    }
+    return std::move(collector).sorted();
+  }
+
+  exact_sum inertia(matrix_view<double> centroids) const override {
+    return inertia_of(points_.rows, points_.weights, centroids, options_.threads, options_.stop,
+                      [&](index i) { return owner(i); });
+  }
+
+  void labels(std::span<label> out) const override { std::copy(labels_.begin(), labels_.end(), out.begin()); }
+  work_counters work() const override { return work_; }
+
+protected:
+  static constexpr index block_points = 1024;
+
+  flat_step(point_set<Real> points, sum_layout layout, index k, step_options const& options)
+      : points_(points), layout_(std::move(layout)), k_(k), options_(options), slack_(points.dims()),
+        labels_(static_cast<std::size_t>(points.size()), -1) {}
+
+  /// Before the blocks: what they share. drift_ is measured (not at the first call), seen_ are the new
+  /// centroids.
+  virtual void prepare() {}
+  /// Sets the owners of rows [first, last); runs on any thread. Counts its work in `work`.
+  virtual void assign_block(index first, index last, work_counters& work) = 0;
+
+  label owner(index i) const { return labels_[static_cast<std::size_t>(i)]; }
+  label& owner(index i) { return labels_[static_cast<std::size_t>(i)]; }
+  /// The deciding distance of row i and centroid j.
+  double distance2(index i, label j) const {
+    return squared_distance(points_.rows.row(i), seen_.row(j), points_.dims());
+  }
+
+  point_set<Real> points_;
+  sum_layout layout_;
+  index k_;
+  step_options options_;
+  slack slack_;
+  matrix<double> seen_; ///< the centroids of this assignment, or the last
+  centroid_drift drift_;
+  bool first_ = true; ///< no assignment before this one: there are no owners yet
+  work_counters work_;
+
+private:
+  void record(cluster_sums& changes, index i, label old) {
+    label const now = owner(i);
+    if (now == old) return;
+    ++changes.labels_changed;
+    if (old >= 0) changes.sums.add(old, points_.rows.row(i), points_.weight(i), -1);
+    changes.sums.add(now, points_.rows.row(i), points_.weight(i), 1);
+  }
+
+  std::vector<label> labels_;
+};
+
+} // namespace kopse
