@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// CLI11 lays out and words what it prints for programmers; here it is done for the users of this program.
 #include "help.hpp"
 
 #include <fmt/format.h>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// One line, written over itself: \r returns to its start, ESC [K wipes what is left of the longer line
+// before.
 #include "progress.hpp"
 
 #include <fmt/format.h>

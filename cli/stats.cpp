@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// The numbers of a run. Times are of the steady clock; pass_seconds is the yardstick to hold them against.
 #include "stats.hpp"
 
 #include <nlohmann/json.hpp>

@@ -231,7 +231,7 @@ test_more_clusters_than_points_H11() {
 }
 
 test_names() {
-  run fit four.csv -k 2 -a quick && expect_error 2 "'quick'.*lloyd, .*dualtree"
+  run fit four.csv -k 2 -a quick && expect_error 2 "'quick'.*lloyd.*dualtree"
   run fit four.csv -k 2 --tree oak && expect_error 2 "'oak'.*kd"
   run fit four.csv -k 2 --init best && expect_error 2 "'best'.*random"
   run fit four.csv -k 2 --header maybe && expect_error 2 "'maybe'.*auto, yes, no"
