@@ -131,7 +131,7 @@ private:
                           float limit) {
     int left = 0;
     for (index j = first; j < last; ++j)
-      left += static_cast<int>(std::max(lower[j] - meters[j], half[j]) <= limit);
+      left += static_cast<int>(!(std::max(lower[j] - meters[j], half[j]) > limit));
     return left;
   }
 

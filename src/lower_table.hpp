@@ -20,20 +20,21 @@
 
 namespace kopse {
 
-/// A float that is at most x.
+/// A float that is at most x, or, far below zero where no distance is, some negative one.
 inline float float_down(double x) {
   constexpr double largest = std::numeric_limits<float>::max();
-  return static_cast<float>(std::clamp(x - std::abs(x) * 0x1p-23 - 0x1p-149, -largest, largest));
+  x = std::clamp(x, -largest, largest);
+  return static_cast<float>(std::max(x - std::abs(x) * 0x1p-23 - 0x1p-149, -largest));
 }
-/// A float that is at least x.
+/// A float that is at least x >= 0.
 inline float float_up(double x) {
   constexpr double largest = std::numeric_limits<float>::max();
-  double const up = x + std::abs(x) * 0x1p-23 + 0x1p-149;
+  double const up = x + x * 0x1p-23 + 0x1p-149;
   return up > largest ? std::numeric_limits<float>::infinity() : static_cast<float>(up);
 }
 
-/// A bound that is rounded once more, as a difference of two floats or none, and is then greater than this
-/// limit says what slack::nearer(upper, bound) says. (2⁻²⁰ is more than a float's rounding and all of the
+/// A bound that is rounded once more, as the difference of two floats, and is still greater than this limit
+/// says what slack::nearer(upper, bound) says. (2⁻²⁰ is more than a float's rounding and all of the
 /// slack's for any number of dimensions below 2²⁸.)
 inline float lower_limit(double upper, slack const& rounding) {
   return float_up(rounding.up(rounding.up(upper)) * (1 + 0x1p-20));

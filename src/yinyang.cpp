@@ -43,6 +43,7 @@ public:
 
 private:
   static constexpr double infinity = std::numeric_limits<double>::infinity();
+  static constexpr double to_measure = -1; // no square
   // Below this a distance costs no more than the filter that would save it.
   static constexpr index filter_dims = 8;
 
@@ -137,7 +138,7 @@ private:
   bool any_left(index i, float limit) const {
     float const *const lower = lower_.row(i), *const meters = lower_.meters();
     int left = 0;
-    for (index g = 0; g < groups_; ++g) left |= static_cast<int>(lower[g] - meters[g] <= limit);
+    for (index g = 0; g < groups_; ++g) left |= static_cast<int>(!(lower[g] - meters[g] > limit));
     return left != 0;
   }
 
@@ -170,24 +171,28 @@ private:
   // Returns a lower bound on the distance to the members it left out, whose squares it sets to infinity.
   double measure_some(index i, index g, index begin, index size, state const& p, work_counters& work) const {
     double const before = lower_.bound(i, g, before_[at(g)]);
-    index const old = place_[at(p.old)]; // known already
     double left_out = infinity;
-    index left = 0;
+    index left = 0, filtered = 0;
     for (index m = 0; m < size; ++m) {
-      // Safe: a member with upper < its bound is farther than the nearest found, beyond doubt.
       double const lower = this->slack_.down(before - moved_[at(begin + m)]);
-      bool const filtered = begin + m == old || this->slack_.nearer(p.upper, lower);
-      p.squares[m] = filtered ? infinity : 0;
-      left_out = filtered ? std::min(left_out, lower) : left_out;
-      left += filtered ? 0 : 1;
+      if (begin + m == place_[at(p.old)]) {
+        p.squares[m] = infinity; // known already
+      } else if (this->slack_.nearer(p.upper, lower)) {
+        p.squares[m] = infinity; // safe: farther than the nearest found, beyond doubt
+        left_out = std::min(left_out, lower);
+        ++filtered;
+      } else {
+        p.squares[m] = to_measure;
+        ++left;
+      }
     }
-    if (2 * left
-        > 3 * (columns_.padded(size) / columns_.width)) // eight at once cost as much as one and a half
+    // Eight at once cost as much as one and a half.
+    if (2 * left > 3 * (columns_.padded(size) / columns_.width))
       return measure_all(i, begin, size, p.squares, work);
     for (index m = 0; m < size; ++m)
-      if (p.squares[m] == 0) p.squares[m] = this->distance2(i, members_[at(begin + m)]);
+      if (p.squares[m] == to_measure) p.squares[m] = this->distance2(i, members_[at(begin + m)]);
     work.distances += left;
-    work[prune_rule::centroid] += size - left;
+    work[prune_rule::centroid] += filtered;
     return left_out;
   }
 
