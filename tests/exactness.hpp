@@ -55,6 +55,7 @@ struct config {
   std::string algorithm, tree;
   index leaf_size = 20;
   int threads = 1;
+  bool uses_tree = true;
   kopse::options options() const {
     kopse::options o;
     o.algorithm = algorithm, o.tree = tree, o.leaf_size = leaf_size, o.threads = threads;
@@ -75,24 +76,35 @@ inline std::vector<config> const& algorithms_and_trees() {
     matrix<double> const two = families::make_rows<double>(family::uniform, 2, 1, 1);
     for (auto const algorithm : kopse::algorithms())
       for (auto const tree : kopse::trees()) {
-        config const c{std::string(algorithm), std::string(tree)};
+        config c{std::string(algorithm), std::string(tree)};
+        c.uses_tree = !kopse::fit(kopse::point_set<double>(two.view()), 1, c.options()).tree.empty();
         found.push_back(c);
-        if (kopse::fit(kopse::point_set<double>(two.view()), 1, c.options()).tree.empty()) break;
+        if (!c.uses_tree) break;
       }
     return found;
   }();
   return all;
 }
 
-/// Every leaf size too; thread counts take turns, and come round with `turn`.
+/// Every leaf size too, for those with a tree; thread counts take turns, and come round with `turn`.
 inline std::vector<config> configs(std::size_t turn) {
   std::vector<config> all;
   for (config c : algorithms_and_trees())
-    for (std::size_t leaf = 0; leaf < leaf_sizes.size(); ++leaf) {
+    for (std::size_t leaf = 0; leaf < (c.uses_tree ? leaf_sizes.size() : 1); ++leaf) {
       c.leaf_size = leaf_sizes[leaf];
       c.threads = static_cast<int>(1 + (turn + leaf) % 3);
       all.push_back(c);
     }
+  return all;
+}
+
+/// One leaf size for each, by turn.
+inline std::vector<config> few_configs(std::size_t turn) {
+  std::vector<config> all = algorithms_and_trees();
+  for (config& c : all) {
+    c.leaf_size = leaf_sizes[turn % leaf_sizes.size()];
+    c.threads = static_cast<int>(1 + turn++ % 3);
+  }
   return all;
 }
 

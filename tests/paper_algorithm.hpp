@@ -88,11 +88,11 @@ public:
     bool const repeated = p.closest == c && d == p.upper; // cover trees visit a pair twice: that is no tie
     if (repeated && !is(erratum::base_case_repeat)) return;
     bool const tie = d == p.upper && !is(erratum::base_case_tie);
-    if (d < p.upper || (tie && wins_tie(position, c, p.closest))) { // (4)
+    if (d < p.upper || (tie && wins_tie(position, c, p.closest))) { // (3)
       p.lower = p.upper;
       p.upper = d;
       p.closest = c;
-    } else if (d < p.lower) { // (8)
+    } else if (d < p.lower) { // (7)
       p.lower = d;
     }
   }
@@ -448,10 +448,10 @@ private:
       if (view.empty()) continue;
       bool const twice = q == root && is(erratum::coalesce_pushes_twice);
       if (twice) stack.insert(stack.end(), view.begin(), view.end());            // (12)
-      std::erase_if(view, [&](node_id child) { return !at(child).can_change; }); // (17)
-      stack.insert(stack.end(), view.begin(), view.end());                       // (19)
+      std::erase_if(view, [&](node_id child) { return !at(child).can_change; }); // (16)
+      stack.insert(stack.end(), view.begin(), view.end());                       // (18)
       if (view.size() != 1 || q == root) continue;
-      std::vector<node_id>& siblings = at(at(q).parent).view; // (22)-(23)
+      std::vector<node_id>& siblings = at(at(q).parent).view; // (21)-(22)
       siblings.push_back(view.front());
       std::erase(siblings, q);
       at(view.front()).parent = at(q).parent;

@@ -19,8 +19,8 @@ enum class erratum {
   score_hidden_parent,         // Score 4-6: from the tree's parent though coalescing hid it
   score_single_cluster,        // Score 7: k = 1 prunes before any closest is known
   score_count,                 // Score 15: counts the clusters of N_r that were already pruned
-  score_upper,                 // Score 18: stores d_max(N_q, N_r)
-  base_case_tie,               // BaseCase 4: of equal distances the first visited wins
+  score_upper,                 // Score 19: stores d_max(N_q, N_r)
+  base_case_tie,               // BaseCase 3: of equal distances the first visited wins
   base_case_repeat,            // BaseCase 7: the same centroid again counts as second nearest
   update_child_of_owned, // UpdateTree 4-10: of static parents only; own ub; lb + max m; pruned untouched
   update_lower_of_child, // UpdateTree 9: lb + max_i m_i alone
@@ -35,7 +35,7 @@ enum class erratum {
   coalesce_keeps_static_points, // CoalesceTree: static points still go through BaseCase
   coalesce_stale_score,         // a cached score read as if against the parent that coalescing hid
   decoalesce_restores_bounds,   // DecoalesceTree: the pristine copy brings back bounds, pruned, closest
-  centroids_empty_is_zero,      // UpdateCentroids 4, 19: an empty cluster's centroid becomes 0
+  centroids_empty_is_zero,      // UpdateCentroids 3, 20: an empty cluster's centroid becomes 0
   figure_smallest_movement,     // Figure 1 b, c: min_k m_k in place of max
   count
 };
