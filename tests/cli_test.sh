@@ -301,6 +301,7 @@ test_text_files() {
   printf 'x,y\n1,2\n3,4\n9,9\n' >named.csv
   run fit named.csv -k 1 && expect_rc 0 && expect_out '^n: 3' && expect_err '^kopse: note: .*header.*x,y'
   run fit named.csv -k 1 -q && expect_no_err
+  run predict named.csv --centroids named.csv -l l.csv && expect_err '^kopse: note: named.csv: .*header'
   printf '2019,2020\n1,2\n3,4\n' >years.csv
   run info years.csv --header no && expect_out '^rows: 3'
   run info years.csv --header yes && expect_out '^rows: 2' && expect_out '2019'
