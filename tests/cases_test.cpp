@@ -81,6 +81,11 @@ TEST(cases, H04_a_donor_without_weight_keeps_its_centroid) {
   matrix<double> const x = column({0, 4, 10, 11}), start = column({1, 10, 100, 200});
   EXPECT_EQ(expect_oracle("H04 two rows", x, start).passes[0].moved(0, 0), 1);
   expect_oracle("H04 weights", x, start, empty_policy::relocate, {1, 0, 3, 2});
+  // A donor that gets its row back, and no other change: rows so near that squares vanish. Its mean is theirs
+  // again.
+  oracle::run const back = expect_oracle("H04 back", column({1e-163, 2e-163}), column({1e-160, 1}));
+  EXPECT_EQ(back.passes[1].labels_changed, 0);
+  EXPECT_DOUBLE_EQ(back.centroids(0, 0), 1.5e-163);
 }
 
 TEST(cases, H04_a_relocated_centroid_is_the_row_itself) {

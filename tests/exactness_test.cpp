@@ -89,6 +89,20 @@ TEST_P(exactness_of, many_rows_on_several_threads) {
   });
 }
 
+TEST_P(exactness_of, many_clusters) {
+  with_type([&]<class Real>(Real) {
+    // More numbers among the centroids than kernels take at a time; most rows have a cluster of their own.
+    plan p{data(), 11, sanitized ? 450 : 700, 400, 8, weighting::none, start::rows};
+    p.settings.max_iter = 3;
+    scenario<Real> s(p);
+    s.run_oracle();
+    for (config const& c : few_configs(static_cast<std::size_t>(data()))) {
+      ASSERT_TRUE(check_steps(s, c));
+      ASSERT_TRUE(check_fit(s, c));
+    }
+  });
+}
+
 /// Centroids as a caller may move them, whom no iteration of Lloyd's binds.
 template <class Real> void wander(scenario<Real>& s, std::uint64_t seed) {
   index const k = s.start.rows(), d = s.start.cols();
