@@ -16,7 +16,7 @@
 // bounds. Not for large n·k: it fills the memory, and reading k bounds is all its time.
 #include <mutex>
 
-#include "bounds.hpp"
+#include "centroid_columns.hpp"
 #include "flat_step.hpp"
 #include "lower_table.hpp"
 #include "memory.hpp"

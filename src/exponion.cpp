@@ -20,6 +20,7 @@
 #include <optional>
 
 #include "bounds.hpp"
+#include "centroid_columns.hpp"
 #include "flat_step.hpp"
 #include "steps.hpp"
 

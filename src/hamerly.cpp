@@ -15,6 +15,7 @@
 // bound falls with the fastest of all centroids, and each failure costs k distances. `exponion` is the same
 // with a cheaper failure.
 #include "bounds.hpp"
+#include "centroid_columns.hpp"
 #include "flat_step.hpp"
 #include "steps.hpp"
 

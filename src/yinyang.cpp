@@ -18,7 +18,7 @@
 // memory and filter less.
 #include <numeric>
 
-#include "bounds.hpp"
+#include "centroid_columns.hpp"
 #include "flat_step.hpp"
 #include "kopse/kmeans.hpp"
 #include "lower_table.hpp"
