@@ -368,6 +368,29 @@ TEST(exact_sums, equal_rows_are_their_own_mean_whatever_they_weigh) {
   }
 }
 
+TEST(exact_sums, subnormal_means_are_rounded_once_too) {
+  families::random r(12);
+  for (int trial = 0; trial < 4000; ++trial) {
+    index const n = 2 + r.below(6);
+    matrix<double> rows(n, 1);
+    std::vector<double> weights;
+    for (index i = 0; i < n; ++i) {
+      rows(i, 0) = families::of_exponent(r, -1022 - trial % 5);
+      weights.push_back(trial % 2 ? 1.0 : r.unit() + 0.5);
+    }
+    point_set<double> const points(rows.view(), weights);
+    exact_sums sums(kopse::summarise(points, false).layout(), 1);
+    oracle::totals totals(1, 1);
+    for (index i = 0; i < n; ++i) {
+      sums.add(0, rows.row(i), points.weight(i), 1);
+      totals.add(0, rows.row(i), points.weight(i));
+    }
+    double mean = 0;
+    sums.mean(0, &mean);
+    ASSERT_EQ(bits(mean), bits(totals.mean(0, 0))) << trial;
+  }
+}
+
 TEST(exact_sums, mean_of_three_tenths_beside_a_huge_row) {
   matrix<double> rows(4, 1);
   rows(0, 0) = rows(1, 0) = rows(2, 0) = 0.1, rows(3, 0) = 1e9;
