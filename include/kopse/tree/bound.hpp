@@ -21,10 +21,11 @@ public:
   Real const* low(index node) const { return corners_.data() + node * 2 * d_; }
   Real const* high(index node) const { return low(node) + d_; }
 
-  /// Appends the box of rows [first, last).
+  /// Appends the box of rows [first, last); of no rows (a partition may have none) the origin.
   void push(matrix<Real> const& rows, index first, index last) {
     std::size_t const end = corners_.size();
     corners_.resize(end + static_cast<std::size_t>(2 * d_));
+    if (first == last) return;
     Real* const lo = corners_.data() + end;
     Real* const hi = lo + d_;
     std::copy_n(rows.row(first), d_, lo);
