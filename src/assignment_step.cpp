@@ -8,7 +8,8 @@
 namespace kopse {
 
 namespace {
-constexpr std::string_view algorithm_names[] = {"lloyd", "blacklist", "filter", "dualtree"};
+constexpr std::string_view algorithm_names[] = {"lloyd",    "hamerly",   "elkan",  "yinyang",
+                                                "exponion", "blacklist", "filter", "dualtree"};
 constexpr std::string_view tree_names[] = {"kd"};
 
 struct alias {
@@ -49,6 +50,14 @@ char const* name(prune_rule rule) {
     return "static_point_gap";
   case prune_rule::static_point_bounds:
     return "static_point_bounds";
+  case prune_rule::point_gap:
+    return "point_gap";
+  case prune_rule::point_bounds:
+    return "point_bounds";
+  case prune_rule::group:
+    return "group";
+  case prune_rule::centroid:
+    return "centroid";
   case prune_rule::count:
     break;
   }
@@ -80,6 +89,10 @@ work_counters& work_counters::operator+=(work_counters const& other) {
 std::span<std::string_view const> algorithms() { return algorithm_names; }
 std::span<std::string_view const> trees() { return tree_names; }
 
+bool uses_tree(std::string_view algorithm) {
+  return algorithm == "blacklist" || algorithm == "filter" || algorithm == "dualtree";
+}
+
 void resolve(step_options& options) {
   for (alias const& a : aliases) {
     if (options.algorithm != a.name) continue;
@@ -90,6 +103,8 @@ void resolve(step_options& options) {
   require_known("tree", options.tree, tree_names);
   if (options.leaf_size < 1)
     throw usage_error("leaf size " + std::to_string(options.leaf_size) + ": expected at least 1");
+  if (options.groups < 0)
+    throw usage_error(std::to_string(options.groups) + " groups: expected at least 1, or 0 for k / 10");
   if (options.threads < 1)
     throw usage_error(std::to_string(options.threads) + " threads: expected at least 1");
 }
@@ -110,19 +125,22 @@ template <class Real> step_maker<Real>::~step_maker() = default;
 template <class Real> step_maker<Real>::step_maker(step_maker&&) noexcept = default;
 
 template <class Real> void step_maker<Real>::build() {
-  if (parts_->options.algorithm == "lloyd" || parts_->tree) return;
+  if (!uses_tree(parts_->options.algorithm) || parts_->tree) return;
   parts_->tree = std::make_shared<kd_tree<Real> const>(parts_->points.rows, parts_->options.leaf_size);
 }
 
 template <class Real> std::unique_ptr<assignment_step> step_maker<Real>::make(index k) {
   build();
-  if (parts_->options.algorithm == "lloyd")
-    return make_lloyd(parts_->points, parts_->layout, k, parts_->options);
-  if (parts_->options.algorithm == "blacklist")
-    return make_blacklist(parts_->tree, parts_->points, parts_->layout, k, parts_->options);
-  if (parts_->options.algorithm == "filter")
-    return make_filter(parts_->tree, parts_->points, parts_->layout, k, parts_->options);
-  return make_dualtree(parts_->tree, parts_->points, parts_->layout, k, parts_->options);
+  auto const& [points, layout, options, tree] = *parts_;
+  std::string const& name = options.algorithm;
+  if (name == "lloyd") return make_lloyd(points, layout, k, options);
+  if (name == "hamerly") return make_hamerly(points, layout, k, options);
+  if (name == "elkan") return make_elkan(points, layout, k, options);
+  if (name == "yinyang") return make_yinyang(points, layout, k, options);
+  if (name == "exponion") return make_exponion(points, layout, k, options);
+  if (name == "blacklist") return make_blacklist(tree, points, layout, k, options);
+  if (name == "filter") return make_filter(tree, points, layout, k, options);
+  return make_dualtree(tree, points, layout, k, options);
 }
 
 template class step_maker<float>;

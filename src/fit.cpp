@@ -132,7 +132,7 @@ template <class Real> result fit_any(point_set<Real> points, index k, options o)
   for (iteration_record& record : best.trace) record.inertia = std::ldexp(record.inertia, exponent);
   best.seconds = seconds;
   best.algorithm = o.algorithm;
-  best.tree = o.algorithm == "lloyd" ? "" : o.tree;
+  best.tree = uses_tree(o.algorithm) ? o.tree : "";
   add_warnings(best, k, o);
   return best;
 }

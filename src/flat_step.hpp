@@ -14,7 +14,7 @@ template <class Real> class flat_step : public assignment_step {
 public:
   cluster_sums assign(matrix_view<double> centroids) final {
     first_ = seen_.rows() == 0;
-    if (!first_) drift_.measure(centroids, seen_, slack_);
+    drift_.measure(centroids, first_ ? centroids : seen_.view(), slack_);
     seen_ = matrix<double>(centroids);
     work_ = {};
     prepare();
@@ -22,7 +22,8 @@ public:
     std::mutex guard;
     for_blocks(points_.size(), block_points, options_.threads, [&](index first, index last) {
       check_stop(options_.stop);
-      std::vector<label> old(labels_.begin() + first, labels_.begin() + last);
+      std::vector<label> old(static_cast<std::size_t>(last - first), -1);
+      if (!first_) std::copy_n(labels_.begin() + first, last - first, old.begin());
       work_counters work;
       assign_block(first, last, work);
       std::lock_guard const lock(guard);
@@ -57,8 +58,8 @@ protected:
       : points_(points), layout_(std::move(layout)), k_(k), options_(options), slack_(points.dims()),
         labels_(static_cast<std::size_t>(points.size()), -1) {}
 
-  /// Before the blocks: what they share. drift_ is measured (not at the first call), seen_ are the new
-  /// centroids.
+  /// Before the blocks: what they share. drift_ is measured (none at the first call), seen_ are the new
+  /// centroids. Owners must stay, unless this is the first call.
   virtual void prepare() {}
   /// Sets the owners of rows [first, last); runs on any thread. Counts its work in `work`.
   virtual void assign_block(index first, index last, work_counters& work) = 0;

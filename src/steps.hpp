@@ -10,6 +10,18 @@ namespace kopse {
 template <class Real>
 std::unique_ptr<assignment_step> make_lloyd(point_set<Real> points, sum_layout const& layout, index k,
                                             step_options const& options);
+template <class Real>
+std::unique_ptr<assignment_step> make_hamerly(point_set<Real> points, sum_layout const& layout, index k,
+                                              step_options const& options);
+template <class Real>
+std::unique_ptr<assignment_step> make_elkan(point_set<Real> points, sum_layout const& layout, index k,
+                                            step_options const& options);
+template <class Real>
+std::unique_ptr<assignment_step> make_yinyang(point_set<Real> points, sum_layout const& layout, index k,
+                                              step_options const& options);
+template <class Real>
+std::unique_ptr<assignment_step> make_exponion(point_set<Real> points, sum_layout const& layout, index k,
+                                               step_options const& options);
 
 template <class Real>
 std::unique_ptr<assignment_step> make_dualtree(std::shared_ptr<kd_tree<Real> const> tree,

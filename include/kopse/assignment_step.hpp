@@ -70,7 +70,8 @@ private:
   far_rows heap_; // the least far on top
 };
 
-/// Why work was not done, by rule; what each rule says stands in docs/algorithm.md.
+/// Why work was not done, by rule; what each rule says stands in docs/algorithm.md (nodes) and
+/// docs/algorithms.md (points).
 enum class prune_rule {
   score,
   bisector,
@@ -79,13 +80,17 @@ enum class prune_rule {
   static_node_bounds,
   static_point_gap,
   static_point_bounds,
+  point_gap,
+  point_bounds,
+  group,
+  centroid,
   count
 };
 char const* name(prune_rule rule);
 
 /// Work of one assignment.
 struct work_counters {
-  index distances = 0;   ///< point to centroid
+  index distances = 0;   ///< point to centroid, centroid to centroid
   index node_scores = 0; ///< node to node or centroid
   std::array<index, static_cast<std::size_t>(prune_rule::count)> prunes{};
   index& operator[](prune_rule rule) { return prunes[static_cast<std::size_t>(rule)]; }
@@ -134,6 +139,7 @@ struct step_options {
   std::string algorithm = "dualtree"; ///< one of algorithms()
   std::string tree = "kd";            ///< one of trees(); only for algorithms that use one
   index leaf_size = 20;               ///< most points in a leaf of the tree, >= 1
+  index groups = 0;                   ///< of centroids, for yinyang; 0 = k / 10
   bool bisector = true;               ///< dualtree: a prune rule past the paper's (docs/algorithm.md)
   int threads = 1;
   std::atomic<bool> const* stop = nullptr; ///< polled often; when true, interrupted is thrown
@@ -143,8 +149,11 @@ struct step_options {
 std::span<std::string_view const> algorithms();
 std::span<std::string_view const> trees();
 
+/// Whether an algorithm (not an alias) uses a tree on the points.
+bool uses_tree(std::string_view algorithm);
+
 /// Resolves aliases (naive = lloyd, dualtree-kd = dualtree over kd) in place; throws usage_error with the
-/// list of names for an unknown one, and for a leaf size or thread count that cannot be.
+/// list of names for an unknown one, and for a leaf size, number of groups or of threads that cannot be.
 void resolve(step_options& options);
 
 /// Makes steps for one partition. The tree, where the algorithm needs one, is built at the first make() or by
