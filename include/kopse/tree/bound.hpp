@@ -41,34 +41,11 @@ public:
 
   /// Computed d² over all pairs of points of two boxes: per dimension the least and the largest difference.
   template <class Other> interval distance(index node, boxes<Other> const& others, index other) const {
-    Real const *const lo = low(node), *const hi = high(node);
-    Other const *const other_lo = others.low(other), *const other_hi = others.high(other);
-    interval sum{0, 0};
-    for (index j = 0; j < d_; ++j) {
-      double const below = static_cast<double>(other_lo[j]) - static_cast<double>(hi[j]);
-      double const above = static_cast<double>(lo[j]) - static_cast<double>(other_hi[j]);
-      double const gap = std::max(std::max(below, above), 0.0);
-      double const span = -std::min(below, above);
-      sum.lo += gap * gap;
-      sum.hi += span * span;
-    }
-    return slack_.outward(sum);
+    return between(low(node), high(node), others.low(other), others.high(other));
   }
 
   /// Computed d² from the points of a box to x.
-  interval distance(index node, double const* x) const {
-    Real const *const lo = low(node), *const hi = high(node);
-    interval sum{0, 0};
-    for (index j = 0; j < d_; ++j) {
-      double const below = x[j] - static_cast<double>(hi[j]);
-      double const above = static_cast<double>(lo[j]) - x[j];
-      double const gap = std::max(std::max(below, above), 0.0);
-      double const span = -std::min(below, above);
-      sum.lo += gap * gap;
-      sum.hi += span * span;
-    }
-    return slack_.outward(sum);
-  }
+  interval distance(index node, double const* x) const { return between(low(node), high(node), x, x); }
 
   /// At most min w·p over the box: in each dimension the corner that w points away from, less the rounding of
   /// the sum.
@@ -93,34 +70,35 @@ public:
       double const low_j = static_cast<double>(lo[j]), high_j = static_cast<double>(hi[j]);
       for (index i = 0; i < m; ++i) {
         double const below = x[i] - high_j, above = low_j - x[i];
-        double const larger = below > above ? below : above, smaller = below > above ? above : below;
-        double const gap = larger > 0 ? larger : 0;
-        lo2[i] += gap * gap;
-        hi2[i] += smaller * smaller;
+        double const apart = std::max(below, above), span = std::min(below, above);
+        double const twice_gap = apart + std::abs(apart);
+        lo2[i] += twice_gap * twice_gap;
+        hi2[i] += span * span;
       }
     }
     for (index i = 0; i < m; ++i) {
-      interval const s = slack_.outward({lo2[i], hi2[i]});
+      interval const s = slack_.outward({lo2[i] / 4, hi2[i]});
       lo2[i] = s.lo;
       hi2[i] = s.hi;
     }
   }
 
   /// Is computed d²(p, far) > computed d²(p, near) for every point p of the box? (False: perhaps not.)
-  /// d²(p, far) − d²(p, near) is linear in p, so it is least at one corner (D. Pelleg, A. Moore 1999; T.
-  /// Kanungo et al. 2002); there it must exceed what rounding can do to the two squares at any p. With far²
-  /// <= 3 near² at p (else there is nothing to show) that is 4γ·near², near² at most near_hi2, and γ of the
-  /// corner's own squares.
+  /// d²(p, far) − d²(p, near) is linear in p and a sum over dimensions, so it is least at one corner (D.
+  /// Pelleg, A. Moore 1999; T. Kanungo et al. 2002); there it must exceed what rounding can do to the two
+  /// squares at any p. With far² <= 3 near² at p (else there is nothing to show) that is 4γ·near², near² at
+  /// most near_hi2, and γ of the squares at the corners.
   bool nearer(index node, double const* near, double const* far, double near_hi2) const {
     Real const *const lo = low(node), *const hi = high(node);
-    double to_near = 0, to_far = 0;
+    double least = 0, squares = 0;
     for (index j = 0; j < d_; ++j) {
-      double const corner = static_cast<double>(far[j] > near[j] ? hi[j] : lo[j]);
-      double const a = corner - near[j], b = corner - far[j];
-      to_near += a * a;
-      to_far += b * b;
+      double const l = static_cast<double>(lo[j]), h = static_cast<double>(hi[j]);
+      double const low_far = (l - far[j]) * (l - far[j]), low_near = (l - near[j]) * (l - near[j]);
+      double const high_far = (h - far[j]) * (h - far[j]), high_near = (h - near[j]) * (h - near[j]);
+      least += std::min(low_far - low_near, high_far - high_near);
+      squares += (low_far + low_near) + (high_far + high_near);
     }
-    return to_far - to_near > slack_.of_squares(near_hi2, to_far + to_near);
+    return least > slack_.of_squares(near_hi2, squares);
   }
 
   /// Squared diagonal.
@@ -135,6 +113,24 @@ public:
   }
 
 private:
+  // Two dimensions at a time, and no branch: this is where a dual-tree algorithm spends its time.
+  template <class Other>
+  interval between(Real const* lo, Real const* hi, Other const* other_lo, Other const* other_hi) const {
+    interval even{0, 0}, odd{0, 0};
+    auto const add = [&](interval& sum, index j) {
+      double const below = static_cast<double>(other_lo[j]) - static_cast<double>(hi[j]);
+      double const above = static_cast<double>(lo[j]) - static_cast<double>(other_hi[j]);
+      double const apart = std::max(below, above), span = std::min(below, above);
+      double const twice_gap = apart + std::abs(apart); // 0 where they overlap
+      sum.lo += twice_gap * twice_gap;
+      sum.hi += span * span;
+    };
+    index j = 0;
+    for (; j + 1 < d_; j += 2) add(even, j), add(odd, j + 1);
+    if (j < d_) add(even, j);
+    return slack_.outward({(even.lo + odd.lo) / 4, even.hi + odd.hi});
+  }
+
   index d_;
   slack slack_;
   std::vector<Real> corners_;
