@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "any_tree.hpp"
 #include "steps.hpp"
 
 namespace kopse {
@@ -10,7 +11,6 @@ namespace kopse {
 namespace {
 constexpr std::string_view algorithm_names[] = {"lloyd",    "hamerly",   "elkan",  "yinyang",
                                                 "exponion", "blacklist", "filter", "dualtree"};
-constexpr std::string_view tree_names[] = {"kd"};
 
 struct alias {
   std::string_view name, algorithm, tree;
@@ -87,7 +87,6 @@ work_counters& work_counters::operator+=(work_counters const& other) {
 }
 
 std::span<std::string_view const> algorithms() { return algorithm_names; }
-std::span<std::string_view const> trees() { return tree_names; }
 
 bool uses_tree(std::string_view algorithm) {
   return algorithm == "blacklist" || algorithm == "filter" || algorithm == "dualtree";
@@ -100,7 +99,7 @@ void resolve(step_options& options) {
     if (!a.tree.empty()) options.tree = a.tree;
   }
   require_known("algorithm", options.algorithm, algorithm_names);
-  require_known("tree", options.tree, tree_names);
+  require_known("tree", options.tree, trees());
   if (options.leaf_size < 1)
     throw usage_error("leaf size " + std::to_string(options.leaf_size) + ": expected at least 1");
   if (options.groups < 0)
@@ -113,21 +112,28 @@ template <class Real> struct step_maker<Real>::parts {
   point_set<Real> points;
   sum_layout layout;
   step_options options;
-  std::shared_ptr<kd_tree<Real> const> tree;
+  built_tree<Real> tree;
 };
 
 template <class Real>
-step_maker<Real>::step_maker(point_set<Real> points, sum_layout layout, step_options options)
-    : parts_(std::make_unique<parts>(parts{points, std::move(layout), std::move(options), nullptr})) {
+step_maker<Real>::step_maker(point_set<Real> points, sum_layout layout, step_options options,
+                             built_tree<Real> tree)
+    : parts_(std::make_unique<parts>(parts{points, std::move(layout), std::move(options), std::move(tree)})) {
   resolve(parts_->options);
+  if (!uses_tree(parts_->options.algorithm)) parts_->tree = {};
+  if (parts_->tree && !parts_->tree.tree_->holds(points.rows))
+    throw usage_error("the tree was not built on these rows");
 }
 template <class Real> step_maker<Real>::~step_maker() = default;
 template <class Real> step_maker<Real>::step_maker(step_maker&&) noexcept = default;
 
 template <class Real> void step_maker<Real>::build() {
-  if (!uses_tree(parts_->options.algorithm) || parts_->tree) return;
-  parts_->tree = std::make_shared<kd_tree<Real> const>(parts_->points.rows, parts_->options.leaf_size);
+  step_options const& o = parts_->options;
+  if (!uses_tree(o.algorithm) || parts_->tree) return;
+  parts_->tree = {o.tree, build_named<Real>(o.tree, parts_->points.rows, o.leaf_size, o.threads)};
 }
+
+template <class Real> built_tree<Real> const& step_maker<Real>::tree() const { return parts_->tree; }
 
 template <class Real> std::unique_ptr<assignment_step> step_maker<Real>::make(index k) {
   build();
@@ -138,9 +144,7 @@ template <class Real> std::unique_ptr<assignment_step> step_maker<Real>::make(in
   if (name == "elkan") return make_elkan(points, layout, k, options);
   if (name == "yinyang") return make_yinyang(points, layout, k, options);
   if (name == "exponion") return make_exponion(points, layout, k, options);
-  if (name == "blacklist") return make_blacklist(tree, points, layout, k, options);
-  if (name == "filter") return make_filter(tree, points, layout, k, options);
-  return make_dualtree(tree, points, layout, k, options);
+  return tree.tree_->make(points, layout, k, options);
 }
 
 template class step_maker<float>;
