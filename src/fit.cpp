@@ -174,10 +174,10 @@ std::vector<label> predict_any(matrix_view<Real> rows, matrix_view<double> centr
 
 result fit(point_set<double> points, index k, options const& o) { return fit_any(points, k, o); }
 result fit(point_set<float> points, index k, options const& o) { return fit_any(points, k, o); }
-result fit(point_set<double> points, index k, built_tree<double> const& tree, options const& o) {
+result fit(point_set<double> points, index k, options const& o, built_tree<double> const& tree) {
   return fit_any(points, k, o, tree);
 }
-result fit(point_set<float> points, index k, built_tree<float> const& tree, options const& o) {
+result fit(point_set<float> points, index k, options const& o, built_tree<float> const& tree) {
   return fit_any(points, k, o, tree);
 }
 

@@ -218,7 +218,7 @@ TEST(built_tree, serves_every_k_start_weight_and_algorithm) {
         kopse::options o = c.options();
         o.seed = static_cast<std::uint64_t>(k), o.restarts = 2;
         kopse::point_set<float> const points(rows, k == 3 ? std::span<double const>() : std::span(weights));
-        kopse::result const shared = kopse::fit(points, k, tree, o);
+        kopse::result const shared = kopse::fit(points, k, o, tree);
         EXPECT_TRUE(same_result(shared, kopse::fit(points, k, o))) << exactness::name(c) << " k " << k;
         EXPECT_EQ(shared.tree, c.uses_tree ? name : "");
       }
@@ -232,7 +232,7 @@ TEST(built_tree, serves_fits_at_the_same_time) {
   std::vector<std::thread> threads;
   auto const k = [](std::size_t i) { return static_cast<index>(10 + 7 * i); };
   for (std::size_t i = 0; i < found.size(); ++i)
-    threads.emplace_back([&, i] { found[i] = kopse::fit(rows.view(), k(i), tree); });
+    threads.emplace_back([&, i] { found[i] = kopse::fit(rows.view(), k(i), kopse::options(), tree); });
   for (std::thread& t : threads) t.join();
   for (std::size_t i = 0; i < found.size(); ++i)
     EXPECT_TRUE(same_result(found[i], kopse::fit(rows.view(), k(i)))) << i;
@@ -243,10 +243,11 @@ TEST(built_tree, refuses_what_cannot_be) {
   matrix<double> other = rows;
   other(99, 1) += 1;
   kopse::built_tree<double> const tree = kopse::build_tree(rows.view());
-  EXPECT_NO_THROW(kopse::fit(matrix<double>(rows).view(), 3, tree)); // equal rows elsewhere
-  EXPECT_THROW(kopse::fit(other.view(), 3, tree), kopse::usage_error);
-  EXPECT_THROW(kopse::fit(rows.view().slice(0, 99), 3, tree), kopse::usage_error);
-  EXPECT_THROW(kopse::fit(rows.view().columns(0, 1), 3, tree), kopse::usage_error);
+  kopse::options const o;
+  EXPECT_NO_THROW(kopse::fit(matrix<double>(rows).view(), 3, o, tree)); // equal rows elsewhere
+  EXPECT_THROW(kopse::fit(other.view(), 3, o, tree), kopse::usage_error);
+  EXPECT_THROW(kopse::fit(rows.view().slice(0, 99), 3, o, tree), kopse::usage_error);
+  EXPECT_THROW(kopse::fit(rows.view().columns(0, 1), 3, o, tree), kopse::usage_error);
   EXPECT_THROW(kopse::build_tree(rows.view(), "oak"), kopse::usage_error);
   EXPECT_THROW(kopse::build_tree(rows.view(), "kd", 0), kopse::usage_error);
   EXPECT_THROW(kopse::build_tree(rows.view(), "kd", 20, 0), kopse::usage_error);
@@ -254,7 +255,7 @@ TEST(built_tree, refuses_what_cannot_be) {
   other(3, 0) = std::nan("");
   EXPECT_THROW(kopse::build_tree(other.view()), kopse::error);
   EXPECT_FALSE(kopse::built_tree<double>());
-  EXPECT_NO_THROW(kopse::fit(rows.view(), 3, kopse::built_tree<double>())); // no tree: it builds one
+  EXPECT_NO_THROW(kopse::fit(rows.view(), 3, o, kopse::built_tree<double>())); // no tree: it builds one
 }
 
 TEST(octree, says_how_many_columns_it_takes) {
