@@ -20,8 +20,9 @@ void add_predict(CLI::App& app);
 void add_info(CLI::App& app);
 
 /// A command with what each has: --help, --version.
-CLI::App* add_command(CLI::App& app, std::string const& name, std::string const& description);
-void add_help_and_version(CLI::App& app);
+CLI::App* add_command(CLI::App& app, std::string const& name, std::string const& description,
+                      std::string const& usage);
+void add_help_and_version(CLI::App& app, std::string const& usage);
 
 /// Writes to stdout at once and throws error where that fails (a full disk, a closed pipe).
 void print(std::string_view text);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the commands share: printing, options of data files, checks of outputs.
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -12,19 +11,21 @@
 #include <unistd.h>
 
 #include "cli.hpp"
+#include "help.hpp"
 
 namespace kopse::cli {
 namespace fs = std::filesystem;
 
-void add_help_and_version(CLI::App& app) {
+void add_help_and_version(CLI::App& app, std::string const& usage) {
   app.set_help_flag("-h,--help", "Print this help and exit");
   app.set_version_flag("--version", fmt::format("kopse {}", version()), "Print the version and exit");
-  app.get_formatter()->column_width(34);
+  app.formatter(std::make_shared<help_formatter>(usage));
 }
 
-CLI::App* add_command(CLI::App& app, std::string const& name, std::string const& description) {
+CLI::App* add_command(CLI::App& app, std::string const& name, std::string const& description,
+                      std::string const& usage) {
   CLI::App* command = app.add_subcommand(name, description);
-  add_help_and_version(*command);
+  add_help_and_version(*command, usage);
   return command;
 }
 
@@ -62,9 +63,9 @@ template <class Int> Int whole_number(std::string_view option, std::string_view 
   Int value{};
   auto const [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (problem == std::errc::result_out_of_range)
-    throw usage_error(fmt::format("{} {}: the number is out of range", option, text));
+    throw usage_error(fmt::format("{} '{}': the number is out of range", option, text));
   if (problem != std::errc{} || end != text.data() + text.size() || value < least)
-    throw usage_error(fmt::format("{} {}: a whole number of at least {} is expected", option, text, least));
+    throw usage_error(fmt::format("{} '{}': a whole number of at least {} is expected", option, text, least));
   return value;
 }
 
@@ -97,7 +98,7 @@ void add_number(CLI::App& app, std::string const& names, std::uint64_t& target, 
 std::size_t choose(std::string_view option, std::string_view word, std::span<std::string_view const> words) {
   for (std::size_t i = 0; i < words.size(); ++i)
     if (words[i] == word) return i;
-  throw usage_error(fmt::format("{} {}: one of {} is expected", option, word, fmt::join(words, ", ")));
+  throw usage_error(fmt::format("unknown {} '{}': expected one of {}", option, word, fmt::join(words, ", ")));
 }
 
 void add_data_file(CLI::App& app, data_file& data) {
@@ -126,7 +127,7 @@ load_options data_file::options() const {
                                                        header_line::no};
   static constexpr std::array<std::pair<std::string_view, char>, 4> words{
       {{"tab", '\t'}, {"comma", ','}, {"semicolon", ';'}, {"space", ' '}}};
-  if (path.empty()) throw usage_error("no data file was given, e.g. kopse fit points.csv -k 10");
+  if (path.empty()) throw usage_error("no data file was given: it comes after the command, or after -i");
   load_options result;
   result.header = meanings[choose("--header", header, headers)];
   for (auto const& [word, character] : words)
@@ -134,11 +135,12 @@ load_options data_file::options() const {
   if (delimiter.size() == 1) result.delimiter = delimiter[0];
   if (!delimiter.empty() && !result.delimiter)
     throw usage_error(
-        fmt::format("--delimiter {}: a character, or tab, comma, semicolon, space is expected", delimiter));
-  for (std::size_t at = 0; !columns.empty() && at <= columns.size();) {
-    auto const comma = std::min(columns.find(',', at), columns.size());
-    result.columns.push_back(whole_number<index>("--columns", columns.substr(at, comma - at), 0));
-    at = comma + 1;
+        fmt::format("--delimiter '{}': a character, or tab, comma, semicolon, space is expected", delimiter));
+  std::string const list = columns.empty() ? "" : columns + ",";
+  for (std::size_t at = 0, comma; at < list.size(); at = comma + 1) {
+    comma = list.find(',', at);
+    result.columns.push_back(
+        whole_number<index>("--columns " + columns + ":", list.substr(at, comma - at), 0));
   }
   return result;
 }

@@ -15,10 +15,12 @@
 namespace kopse::cli {
 namespace {
 
-/// Everything that can be known to be wrong before a byte of the data is read.
-void check_settings(fit_settings& settings) {
-  if (settings.data.path.empty())
-    throw usage_error("no data file was given, e.g. kopse fit points.csv -k 10");
+/// Finds everything that can be known to be wrong before a byte of the data is read; returns how to read
+/// them.
+load_options check_settings(fit_settings& settings) {
+  load_options const how = settings.data.options();
+  if (settings.k == 0)
+    throw usage_error("the number of clusters is required, e.g. kopse fit points.csv -k 10");
   resolve(settings.fit);
   choose("--init", settings.fit.init, inits());
   static constexpr std::array<std::string_view, 2> policies{"relocate", "keep"};
@@ -29,6 +31,7 @@ void check_settings(fit_settings& settings) {
                  {"--stats", settings.stats, {".json"}},
                  {"--report", settings.report, {".html"}}},
                 {{"the data", settings.data.path}, {"--weights", settings.weights}});
+  return how;
 }
 
 /// The starting centroids, which must be k × d.
@@ -97,8 +100,7 @@ result run_fit(fit_settings& settings, table const& data, std::vector<double> co
 } // namespace
 
 void run_fit_command(fit_settings& settings) {
-  check_settings(settings);
-  load_options const how = settings.data.options();
+  load_options const how = check_settings(settings);
   progress watcher(settings.quiet, settings.verbose);
   stopwatch const watch;
   watcher.phase("reading " + settings.data.path);
@@ -120,7 +122,7 @@ void run_fit_command(fit_settings& settings) {
   run.load_seconds = watch.seconds();
   watcher.clear();
   if (!settings.quiet)
-    for (std::string const& note : data.notes) complain(note);
+    for (std::string const& note : data.notes) complain("note: " + note);
 
   run.result = run_fit(settings, data, weights, watcher);
   run.peak_bytes = peak_memory();

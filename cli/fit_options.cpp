@@ -16,13 +16,13 @@ namespace {
 
 void add_clustering(CLI::App& app, fit_settings& s) {
   add_number(app, "-k,-c,--clusters", s.k, index{1},
-             "How many clusters, 1 to the number of points; required");
-  add_number(app, "--max-iter", s.fit.max_iter, index{1}, "Most iterations");
+             "How many clusters: 1 to the number of points (required)");
+  add_number(app, "--max-iter", s.fit.max_iter, index{1}, "Most iterations, at least 1");
   auto const tolerance = [&s](std::string const& text) {
     auto const [end, problem] = std::from_chars(text.data(), text.data() + text.size(), s.fit.tol);
     if (problem != std::errc{} || end != text.data() + text.size() || !(s.fit.tol >= 0)
         || std::isinf(s.fit.tol))
-      throw usage_error(fmt::format("--tol {}: a number of at least 0 is expected", text));
+      throw usage_error(fmt::format("--tol '{}': a number of at least 0 is expected", text));
   };
   app.add_option_function<std::string>("--tol", tolerance,
                                        "Also stop when the squared movements of all centroids add up to at "
@@ -65,7 +65,7 @@ void add_method(CLI::App& app, fit_settings& s) {
                  fmt::format("The tree of the dual-tree algorithms: {}", fmt::join(trees(), ", ")))
       ->type_name("NAME")
       ->capture_default_str();
-  add_number(app, "--leaf-size", s.fit.leaf_size, index{1}, "Most points in a leaf of the tree");
+  add_number(app, "--leaf-size", s.fit.leaf_size, index{1}, "Most points in a leaf of the tree, at least 1");
   add_number(app, "--threads", s.fit.threads, 1,
              "Most threads at work; the result is the same for any number");
   app.add_flag("--verify", s.fit.verify, "Run brute force beside it and fail where the two differ (slow)");
@@ -97,7 +97,7 @@ void add_group(CLI::App& app, std::string const& heading, fit_settings& settings
 
 void add_fit(CLI::App& app) {
   auto const settings = std::make_shared<fit_settings>();
-  CLI::App* fit = add_command(app, "fit", "Cluster the points of a file");
+  CLI::App* fit = add_command(app, "fit", "Cluster the points of a file", "kopse fit DATA -k K [OPTIONS]");
   add_data_file(*fit, settings->data);
   add_group(*fit, "Clustering", *settings, add_clustering);
   add_group(*fit, "Start", *settings, add_start);

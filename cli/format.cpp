@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Numbers for people: separated thousands, powers of ten, durations.
 #include "format.hpp"
 
 #include <fmt/format.h>

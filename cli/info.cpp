@@ -62,7 +62,8 @@ void run_info(data_file const& file) {
 
 void add_info(CLI::App& app) {
   auto const file = std::make_shared<data_file>();
-  CLI::App* info = add_command(app, "info", "Show what is in a file: size, type, range of every column");
+  CLI::App* info = add_command(app, "info", "Show what is in a file: size, type, range of every column",
+                               "kopse info DATA [OPTIONS]");
   add_data_file(*info, *file);
   info->footer("std is the population standard deviation, in the units of the data.\n\n"
                "Example:\n"

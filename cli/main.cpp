@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "cli.hpp"
+#include "help.hpp"
 #include "kopse/core.hpp"
 #include "progress.hpp"
 
@@ -33,18 +34,9 @@ void handle_signals() {
   std::signal(SIGPIPE, SIG_IGN); // writing then fails with EPIPE, which print() reports
 }
 
-/// CLI11's messages as one sentence: no line breaks, a full stop's worth of help at the end.
-std::string sentence(CLI::ParseError const& error) {
-  std::string text = error.what();
-  while (!text.empty() && text.back() == '\n') text.pop_back();
-  for (char& c : text)
-    if (c == '\n') c = ' ';
-  return text;
-}
-
 int run(int argc, char** argv) {
   CLI::App app{"Exact k-means for many points and many clusters.", "kopse"};
-  cli::add_help_and_version(app);
+  cli::add_help_and_version(app, "kopse COMMAND [OPTIONS]");
   app.footer("kopse COMMAND --help explains a command.\n\n"
              "Exit codes: 0 done, 1 failed, 2 wrong command line, 130 interrupted.");
   cli::add_fit(app);
@@ -62,9 +54,7 @@ int run(int argc, char** argv) {
   } catch (CLI::CallForVersion const& version_text) {
     cli::print(fmt::format("{}\n", version_text.what()));
   } catch (CLI::ParseError const& error) {
-    auto const commands = app.get_subcommands();
-    cli::complain(fmt::format("{} (see kopse {}--help)", sentence(error),
-                              commands.empty() ? "" : commands.front()->get_name() + " "));
+    cli::complain(cli::sentence(app, error));
     return 2;
   }
   return 0;

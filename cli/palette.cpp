@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// A dozen colours for any number of clusters: as for maps, those that touch must differ, the others may be
+// alike.
 #include "palette.hpp"
 
 #include <fmt/format.h>
@@ -12,6 +14,9 @@ namespace kopse::cli {
 namespace {
 
 constexpr std::uint8_t uncoloured = 255;
+/// The colour most like each: blue and dark blue, orange and brown, … Avoided beside it where there is a
+/// choice.
+constexpr std::array<std::uint8_t, colours> alike{8, 9, 10, 7, 11, 5, 6, 3, 0, 1, 2, 4};
 
 int channel(std::string_view colour, std::size_t which) {
   int value = 0;
@@ -42,18 +47,16 @@ std::vector<std::uint8_t> colour_clusters(index k, neighbours pairs) {
   std::array<index, colours> used{};
   auto pair = pairs.begin();
   for (label c = 0; c < k; ++c) {
-    std::array<bool, colours> taken{};
-    for (; pair != pairs.end() && pair->first == c; ++pair)
-      if (auto const other = result[static_cast<std::size_t>(pair->second)];
-          other != uncoloured && pair->second != c)
-        taken[other] = true;
-    std::size_t best = colours;
-    for (std::size_t colour = 0; colour < colours; ++colour)
-      if (!taken[colour] && (best == colours || used[colour] < used[best])) best = colour;
-    if (best == colours)
-      best = static_cast<std::size_t>(c) % colours; // more than a dozen neighbours, all different
+    std::array<index, colours> cost = used; // the least used colour is cheapest, one beside it dearest
+    for (; pair != pairs.end() && pair->first == c; ++pair) {
+      auto const other = result[static_cast<std::size_t>(pair->second)];
+      if (other == uncoloured) continue;
+      cost[alike[other]] += k;
+      cost[other] += 100 * k;
+    }
+    auto const best = std::min_element(cost.begin(), cost.end()) - cost.begin();
     result[static_cast<std::size_t>(c)] = static_cast<std::uint8_t>(best);
-    ++used[best];
+    ++used[static_cast<std::size_t>(best)];
   }
   return result;
 }

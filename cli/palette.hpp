@@ -29,7 +29,7 @@ std::string mix(std::string_view ground, std::string_view colour, double share);
 using neighbours = std::vector<std::pair<label, label>>;
 
 /// The colour of each cluster. Up to a dozen clusters have one of their own; else greedily the least used
-/// colour that no neighbour has. O(k + pairs).
+/// colour that no neighbour has, nor one much like it. O(k + pairs).
 std::vector<std::uint8_t> colour_clusters(index k, neighbours pairs);
 
 } // namespace kopse::cli

@@ -8,6 +8,7 @@
 
 #include "kopse/matrix.hpp"
 #include "palette.hpp"
+#include "principal.hpp"
 #include "stats.hpp"
 #include "svg.hpp"
 
@@ -28,10 +29,6 @@ struct sample {
 /// Where there are more clusters than this they are drawn without centroids, and without the ground of each.
 inline constexpr index most_centroids = 2000, most_cells = 5000;
 inline constexpr label nobody = -1;
-
-struct place {
-  double x, y;
-};
 
 /// A raster over the picture that tells whose ground each cell is.
 struct raster {

@@ -31,7 +31,7 @@ void run_predict(predict_settings const& settings) {
     throw error(fmt::format("{} has {} columns, but the centroids in {} have {}", settings.data.path,
                             data.cols(), settings.centroids, centroids.cols()));
   if (!settings.quiet)
-    for (std::string const& note : data.notes) complain(note);
+    for (std::string const& note : data.notes) complain("note: " + note);
   std::vector<label> const labels =
       data.visit([&](auto const& rows) { return predict(rows, centroids.view(), settings.threads); });
   save(settings.labels_out, std::span<label const>(labels));
@@ -44,18 +44,19 @@ void run_predict(predict_settings const& settings) {
 
 void add_predict(CLI::App& app) {
   auto const settings = std::make_shared<predict_settings>();
-  CLI::App* predict = add_command(app, "predict", "Find the nearest centroid of every point of a file");
+  CLI::App* predict = add_command(app, "predict", "Find the nearest centroid of every point of a file",
+                                  "kopse predict DATA --centroids FILE -l FILE [OPTIONS]");
   add_data_file(*predict, settings->data);
   predict
       ->add_option("--centroids", settings->centroids,
-                   "The centroids, a row a cluster, as fit writes them; required")
+                   "The centroids, a row a cluster, as fit writes them (required)")
       ->type_name("FILE");
   add_number(*predict, "--threads", settings->threads, 1,
              "Most threads at work; the result is the same for any number");
   predict
       ->add_option(
           "-l,--labels-out", settings->labels_out,
-          "Write each point's cluster, from 0, in the order of the data: .csv .tsv .txt .npy; required")
+          "Write each point's cluster, from 0, in the order of the data: .csv .tsv .txt .npy (required)")
       ->type_name("FILE");
   predict->add_flag("-q,--quiet", settings->quiet, "Print nothing but warnings and errors");
   predict->footer("Equally near centroids: the first of them.\n\n"

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// One line, written over itself: \r returns to its start, ESC [K wipes what is left of the longer line
+// before.
 #include "progress.hpp"
 
 #include <fmt/format.h>
@@ -33,7 +35,7 @@ progress::progress(bool quiet, bool verbose)
                                           : style::none) {}
 
 void progress::phase(std::string_view what) {
-  if (style_ == style::in_place) show(fmt::format("{} …", what));
+  if (style_ == style::in_place) show(fmt::format("{} ...", what));
 }
 
 void progress::start(index n, index k, index restarts) {
@@ -52,10 +54,10 @@ void progress::operator()(index iteration, iteration_record const& record) {
   last_shown_ = now;
   double const pruned = percent_pruned(static_cast<double>(record.work.distances), static_cast<double>(n_),
                                        static_cast<double>(k_));
-  std::string line = restarts_ > 1 ? fmt::format("restart {} of {}, ", restart_, restarts_) : "";
-  line += fmt::format("iteration {}: {} labels changed, inertia {:.8g}, {:.2f} % pruned, {:.3g} s", iteration,
-                      grouped(record.labels_changed), record.inertia, pruned,
-                      style_ == style::lines ? record.seconds : now);
+  std::string line = restarts_ > 1 ? fmt::format("run {}/{}, ", restart_, restarts_) : "";
+  line += fmt::format("iteration {}: {} labels changed, inertia {:.{}g}, {:.2f} % pruned, {:.3g} s",
+                      iteration, grouped(record.labels_changed), record.inertia,
+                      style_ == style::lines ? 8 : 6, pruned, style_ == style::lines ? record.seconds : now);
   show(std::move(line));
 }
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// The page: its style, the charts of the run, the tables. Pictures of the points come from picture.hpp.
 #include "report.hpp"
 
 #include <fmt/format.h>
@@ -27,7 +28,7 @@ body { margin: 0 auto; padding: 48px 24px 64px; max-width: 1040px; background: #
 header p { margin: 0; color: #667085; }
 h1 { margin: 0 0 2px; font-size: 36px; line-height: 1.2; letter-spacing: -0.015em; font-weight: 700; overflow-wrap: anywhere; }
 h2 { margin: 48px 0 14px; font-size: 21px; letter-spacing: -0.005em; }
-.key { display: grid; grid-template-columns: repeat(auto-fit, minmax(150px, 1fr)); gap: 12px 24px; margin: 26px 0 8px;
+.key { display: grid; grid-template-columns: repeat(auto-fit, minmax(128px, 1fr)); gap: 12px 24px; margin: 26px 0 8px;
   padding: 16px 0; border-top: 1px solid #e4e7ec; border-bottom: 1px solid #e4e7ec; }
 .key div { font-size: 13px; color: #667085; }
 .key b { display: block; font-size: 23px; line-height: 1.3; font-weight: 600; color: #1d2433; white-space: nowrap; }
@@ -92,13 +93,11 @@ std::string work(run_record const& run) {
   };
   if (worked(scores)) left.lines.push_back(std::move(scores));
 
-  static constexpr std::array rule_colours{svg::blue, svg::orange, svg::green,
-                                           svg::red,  svg::purple, svg::teal};
   svg::chart right{"Work avoided, by rule", "iteration", "times applied", {}, true};
   for (std::size_t rule = 0; rule < static_cast<std::size_t>(prune_rule::count); ++rule) {
     std::string label = name(static_cast<prune_rule>(rule));
     std::replace(label.begin(), label.end(), '_', ' ');
-    auto line = by_iteration(run, label, rule_colours[rule % rule_colours.size()],
+    auto line = by_iteration(run, label, on_light[rule % colours],
                              [rule](auto const& r) { return static_cast<double>(r.work.prunes[rule]); });
     if (worked(line)) right.lines.push_back(std::move(line));
   }
@@ -187,7 +186,7 @@ std::string run_table(nlohmann::ordered_json const& stats) {
   for (auto const& [key, value] : stats.items()) {
     if (value.is_object())
       for (auto const& [part, seconds] : value.items()) row(key + ": " + part, seconds);
-    else if (!value.is_array())
+    else if (!value.is_array() && (key != "pass_seconds" || value > 0)) // measured for --stats only
       row(key, value);
   }
   return out + "</table></div>\n";

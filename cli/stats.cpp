@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// The numbers of a run. Times are of the steady clock; pass_seconds is the yardstick to hold them against.
 #include "stats.hpp"
 
-#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <array>
@@ -85,7 +85,7 @@ std::string reason(run_record const& run) {
   case stop_reason::max_iter:
     break;
   }
-  return fmt::format("all {} iterations used, see --max-iter", run.result.iterations);
+  return "--max-iter reached";
 }
 
 index peak_memory() {

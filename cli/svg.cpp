@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Places are in units of the picture, x to the right and y down; every number has at most two decimals.
 #include "svg.hpp"
 
 #include <fmt/format.h>
@@ -90,12 +91,17 @@ axis axis::linear(double lo, double hi, int about, bool round_ends) {
 }
 
 void axis::linear_ticks(double step) {
-  double const largest = std::max(std::abs(lo_), std::abs(hi_));
+  double const first = std::ceil(lo_ / step - 1e-6) * step;
+  double largest = std::max(std::abs(lo_), std::abs(hi_));
+  if (step < 1e-5 * largest) { // too many digits for labels: they count from the first one
+    base_ = first;
+    largest = hi_ - first;
+  }
   if (largest >= 1e6 || largest < 1e-2) exponent_ = static_cast<int>(std::floor(std::log10(largest)));
   double const unit = std::pow(10, exponent_);
   int const decimals = std::max(0, -static_cast<int>(std::floor(std::log10(step / unit) + 1e-9)));
-  for (double i = std::ceil(lo_ / step - 1e-6); i * step <= hi_ + 1e-6 * step; ++i)
-    ticks_.push_back({i * step, tick_label(i * step / unit, decimals)});
+  for (int i = 0; first + i * step <= hi_ + 1e-6 * step; ++i)
+    ticks_.push_back({first + i * step, tick_label((first - base_ + i * step) / unit, decimals)});
 }
 
 axis axis::logarithmic(double lo, double hi, bool with_zero) {
@@ -135,7 +141,11 @@ double axis::place(double value) const {
   return (below + std::log10(std::max(value, lo_) / lo_)) / (below + decades);
 }
 
-std::string axis::unit() const { return exponent_ == 0 ? "" : fmt::format(" ({})", power_of_ten(exponent_)); }
+std::string axis::unit() const {
+  std::string const from =
+      base_ == 0 ? "" : fmt::format(" {} {:.15g}", base_ < 0 ? "+" : "−", std::abs(base_));
+  return exponent_ == 0 ? from : fmt::format("{} ({})", from, power_of_ten(exponent_));
+}
 
 namespace {
 

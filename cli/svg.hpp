@@ -43,7 +43,7 @@ public:
   double lo() const { return lo_; }
   double hi() const { return hi_; }
   std::vector<tick> const& ticks() const { return ticks_; }
-  /// What the labels must be multiplied with, as " (10⁶)", or nothing.
+  /// What the labels leave out, to follow the name of what is shown: " (10⁶)", " − 1000000000" or nothing.
   std::string unit() const;
 
 private:
@@ -53,6 +53,7 @@ private:
   double lo_ = 0, hi_ = 1;
   bool log_ = false, zero_ = false;
   int exponent_ = 0;
+  double base_ = 0;
   std::vector<tick> ticks_;
 };
 

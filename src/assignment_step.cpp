@@ -8,13 +8,14 @@
 namespace kopse {
 
 namespace {
-constexpr std::string_view algorithm_names[] = {"lloyd", "filter", "dualtree"};
+constexpr std::string_view algorithm_names[] = {"lloyd", "blacklist", "filter", "dualtree"};
 constexpr std::string_view tree_names[] = {"kd"};
 
 struct alias {
   std::string_view name, algorithm, tree;
 };
-constexpr alias aliases[] = {{"naive", "lloyd", ""}, {"dualtree-kd", "dualtree", "kd"}};
+constexpr alias aliases[] = {
+    {"naive", "lloyd", ""}, {"pelleg-moore", "blacklist", ""}, {"dualtree-kd", "dualtree", "kd"}};
 
 void require_known(std::string_view what, std::string_view name, std::span<std::string_view const> known) {
   if (std::find(known.begin(), known.end(), name) != known.end()) return;
@@ -117,6 +118,8 @@ template <class Real> std::unique_ptr<assignment_step> step_maker<Real>::make(in
   build();
   if (parts_->options.algorithm == "lloyd")
     return make_lloyd(parts_->points, parts_->layout, k, parts_->options);
+  if (parts_->options.algorithm == "blacklist")
+    return make_blacklist(parts_->tree, parts_->points, parts_->layout, k, parts_->options);
   if (parts_->options.algorithm == "filter")
     return make_filter(parts_->tree, parts_->points, parts_->layout, k, parts_->options);
   return make_dualtree(parts_->tree, parts_->points, parts_->layout, k, parts_->options);

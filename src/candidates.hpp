@@ -59,34 +59,35 @@ private:
   // The candidates that may own a point of q, on top of the stacks.
   list filter(node_id q, list const& all) {
     this->check_stop();
-    index const d = tree_->dims();
     lo2_.resize(static_cast<std::size_t>(all.m));
     hi2_.resize(static_cast<std::size_t>(all.m));
     tree_->distances(q, coordinates_.data() + all.coordinate, all.m, all.m, lo2_.data(), hi2_.data());
     work_.node_scores += all.m;
     kept_.clear();
-    std::size_t const chosen = Choice::choose(lo2_, hi2_);
-    double const chosen_hi2 = hi2_[chosen];
-    double const* const near = centroids_.row(names_[all.name + chosen]);
-    for (std::size_t i = 0; i < lo2_.size(); ++i) {
-      // Farther than the chosen one's farthest point, or beyond its bisector, over the whole node; never when
-      // equal.
-      if (i != chosen && (lo2_[i] > chosen_hi2 || dominated(q, near, names_[all.name + i], chosen_hi2)))
-        continue;
-      kept_.push_back(static_cast<index>(i));
-    }
+    std::size_t const chosen = Choice::choose(lo2_, hi2_); // or none: then all stay
+    for (std::size_t i = 0; i < lo2_.size(); ++i)
+      if (i == chosen || chosen == lo2_.size() || !owns_nothing(q, all, i, chosen))
+        kept_.push_back(static_cast<index>(i));
+    work_[prune_rule::score] += all.m - static_cast<index>(kept_.size());
+    return push(all);
+  }
+
+  // Is candidate i farther than the chosen one's farthest point, or beyond its bisector, over the whole node?
+  // Never when equal.
+  bool owns_nothing(node_id q, list const& all, std::size_t i, std::size_t chosen) {
+    if (lo2_[i] > hi2_[chosen]) return true;
+    ++work_.node_scores;
+    return tree_->nearer(q, centroids_.row(names_[all.name + chosen]), centroids_.row(names_[all.name + i]),
+                         hi2_[chosen]);
+  }
+
+  list push(list const& all) {
     list const left{names_.size(), coordinates_.size(), static_cast<index>(kept_.size())};
-    work_[prune_rule::score] += all.m - left.m;
     for (index const i : kept_) names_.push_back(names_[all.name + static_cast<std::size_t>(i)]);
-    for (index j = 0; j < d; ++j)
+    for (index j = 0; j < tree_->dims(); ++j)
       for (index const i : kept_)
         coordinates_.push_back(coordinates_[all.coordinate + static_cast<std::size_t>(j * all.m + i)]);
     return left;
-  }
-
-  bool dominated(node_id q, double const* near, label far, double near_hi2) {
-    ++work_.node_scores;
-    return tree_->nearer(q, near, centroids_.row(far), near_hi2);
   }
 
   void base_cases(node_id q, list const& all) {

@@ -10,7 +10,8 @@ template <class Real>
 std::unique_ptr<assignment_step> make_dualtree(std::shared_ptr<kd_tree<Real> const> tree,
                                                point_set<Real> points, sum_layout const& layout, index k,
                                                step_options const& options) {
-  return std::make_unique<dual_tree_step<kd_tree<Real>>>(std::move(tree), points, layout, k, options.stop, options.bisector);
+  return std::make_unique<dual_tree_step<kd_tree<Real>>>(std::move(tree), points, layout, k, options.stop,
+                                                         options.bisector);
 }
 template std::unique_ptr<assignment_step> make_dualtree(std::shared_ptr<kd_tree<float> const>,
                                                         point_set<float>, sum_layout const&, index,

@@ -134,6 +134,7 @@ template <class Real> result fit_any(point_set<Real> points, index k, options o)
 
 template <class Real>
 std::vector<label> predict_any(matrix_view<Real> rows, matrix_view<double> centroids, int threads) {
+  float_environment const environment;
   if (rows.cols() != centroids.cols())
     throw error("the rows have " + std::to_string(rows.cols()) + " columns, the centroids "
                 + std::to_string(centroids.cols()));

@@ -84,7 +84,7 @@ private:
     matrix<double> const old = centroids_;
     for (index j = 0; j < k; ++j)
       if (stale_[static_cast<std::size_t>(j)] || !changes.sums.is_zero(j)) move_to_mean(j, true);
-    relocated = options_.empty == empty_policy::relocate && relocate();
+    relocated = options_.empty == empty_policy::relocate && relocate(old);
     double sum = 0, largest2 = 0;
     for (index j = 0; j < k; ++j) {
       double shift2 = 0;
@@ -109,9 +109,10 @@ private:
           totals_.sums.weight(j) * squared_distance(centroids_.row(j), mean_.data(), centroids_.cols());
   }
 
-  // The m-th empty cluster by index takes the m-th farthest row, which leaves its donor's mean. Labels, and
-  // so the totals, stay as they are: the next assignment will see to them.
-  bool relocate() {
+  // The m-th empty cluster by index takes the m-th farthest row, which leaves its donor's mean; a donor left
+  // without weight stays where it was before the move. Labels, and so the totals, do not change: the next
+  // assignment will see to them.
+  bool relocate(matrix<double> const& old) {
     std::vector<index> empty;
     for (index j = 0; j < centroids_.rows(); ++j)
       if (totals_.sums.weightless(j)) empty.push_back(j);
@@ -120,7 +121,10 @@ private:
     reduce_.merge(rows);
     rows.resize(std::min(rows.size(), empty.size()));
     for (far_row const& row : rows) totals_.sums.add(row.owner, row.x.data(), row.weight, -1);
-    for (far_row const& row : rows) move_to_mean(row.owner, false);
+    for (far_row const& row : rows) {
+      std::copy_n(old.row(row.owner), old.cols(), centroids_.row(row.owner));
+      move_to_mean(row.owner, false);
+    }
     for (far_row const& row : rows) totals_.sums.add(row.owner, row.x.data(), row.weight, 1);
     for (std::size_t m = 0; m < rows.size(); ++m) {
       std::copy(rows[m].x.begin(), rows[m].x.end(), centroids_.row(empty[m]));

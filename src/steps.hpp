@@ -21,4 +21,9 @@ std::unique_ptr<assignment_step> make_filter(std::shared_ptr<kd_tree<Real> const
                                              point_set<Real> points, sum_layout const& layout, index k,
                                              step_options const& options);
 
+template <class Real>
+std::unique_ptr<assignment_step> make_blacklist(std::shared_ptr<kd_tree<Real> const> tree,
+                                                point_set<Real> points, sum_layout const& layout, index k,
+                                                step_options const& options);
+
 } // namespace kopse

@@ -260,8 +260,8 @@ template <space_tree Tree> double dual_tree_step<Tree>::score(node_id q, node_id
   return d2.lo;
 }
 
-// Strategy one, equation 2: d_min(q, r) > ub(q): no centroid of r owns a point of q. Strict, so that ties are evaluated.
-// The centroid that gave ub is never in such an r: its own distances are between d_min and ub.
+// Strategy one, equation 2: d_min(q, r) > ub(q): no centroid of r owns a point of q. Strict, so that ties are
+// evaluated. The centroid that gave ub is never in such an r: its own distances are between d_min and ub.
 template <space_tree Tree> bool dual_tree_step<Tree>::too_far(node_id r, double lo2) {
   frame& f = path_.back();
   if (!(lo2 > f.upper2)) return false;
@@ -269,8 +269,8 @@ template <space_tree Tree> bool dual_tree_step<Tree>::too_far(node_id r, double 
   return true;
 }
 
-// Past the paper: a single centroid that is nowhere in q as near as `closest` (on the far side of their bisector) owns
-// nothing there, however near it comes. `closest` itself is never nearer than itself.
+// Past the paper: a single centroid that is nowhere in q as near as `closest` (on the far side of their
+// bisector) owns nothing there, however near it comes. `closest` itself is never nearer than itself.
 template <space_tree Tree> double dual_tree_step<Tree>::rescore(node_id q, node_id r, double lo2) {
   if (too_far(r, lo2)) return pruned_score;
   if (!bisector_ || reference_->points(r).size() != 1) return lo2;

@@ -4,6 +4,9 @@
 // Reading returns the matrix that is in the file, or throws kopse::error naming file, line and column;
 // nothing is ever shifted, padded or filled in. Writing is whole or not at all: a temporary file beside
 // the target, renamed over it at the end.
+//
+// Memory: a matrix read from text is allocated once; of the file itself only the pages of the page cache are
+// used. A .npy file of C order and native float32 or float64 is its own matrix, and costs no memory at all.
 #pragma once
 
 #include <memory>
@@ -27,14 +30,16 @@ struct load_options {
   std::vector<index> columns;               ///< keep these columns, from 0, in this order; empty = all
 };
 
-/// What a file held: float32 (from .npy float16 and float32) or float64 (all else) rows, in memory or mapped.
+/// What a file held: rows of float32 (from .npy float16 and float32) or float64 (all else).
 class table {
 public:
   using view_type = std::variant<matrix_view<double>, matrix_view<float>>;
 
   table() = default;
-  explicit table(matrix<double> values) : owner_(std::make_shared<matrix<double> const>(std::move(values))) {
-    view_ = std::static_pointer_cast<matrix<double> const>(owner_)->view();
+  template <class Real> explicit table(matrix<Real> values) {
+    auto owner = std::make_shared<matrix<Real> const>(std::move(values));
+    view_ = owner->view();
+    owner_ = std::move(owner);
   }
   table(view_type view, std::shared_ptr<void const> owner) : view_(view), owner_(std::move(owner)) {}
 
@@ -50,7 +55,7 @@ public:
   bool is_float32() const { return std::holds_alternative<matrix_view<float>>(view_); }
 
   std::vector<std::string> notes; ///< what was decided while reading, e.g. "header skipped: x,y"
-  std::vector<std::string> names; ///< column names of a header line, else empty
+  std::vector<std::string> names; ///< of the columns, from a header line; else empty
   bool mapped = false;            ///< the rows are the file's own pages: no copy was made
 
 private:
@@ -58,25 +63,30 @@ private:
   std::shared_ptr<void const> owner_;
 };
 
-/// Reads a whole file. Throws error with file, line, column for text, and a sentence for .npy.
-/// NaN and infinite values are refused. .npy files of C order and native float32/float64 are mapped.
+/// Reads a whole file. Throws error: for text "file:line:column: found …, expected …", where column is the
+/// number of the value in its line, both from 1; for .npy a sentence, with row and column from 0 as NumPy
+/// counts. NaN and infinite values are refused, as are whole numbers that float64 cannot hold. Throws
+/// usage_error for a suffix or column that is not there.
 table load(std::string const& path, load_options const& options = {});
 
-/// Reads one column as float64, e.g. sample weights: a file with one column or one row, .npy of shape (n,)
-/// too.
+/// Reads one column as float64, e.g. sample weights, from a file with one column or one row.
 std::vector<double> load_vector(std::string const& path);
 
-/// Writes rows; .npy as float64 (rows, cols); text in shortest round-trip digits, comma (csv) or tab (tsv,
-/// txt).
+/// Writes rows; .npy as float64 (rows, cols); text in shortest round-trip digits, with commas (csv) or tabs.
 void save(std::string const& path, matrix_view<double> values);
 
 /// Writes labels; .npy as int32 of shape (n,); text one a line.
 void save(std::string const& path, std::span<label const> labels);
 
-/// Writes a file of text whole or not at all.
+/// Writes a file of text, of any suffix.
 void save_text(std::string const& path, std::string_view text);
 
+/// Throws what save() would throw before its first byte: suffix, directory, permission. Ask before a long
+/// run.
+void check_save(std::string const& path);
+
 /// The temporary file now being written, or "" : for signal handlers, which may unlink it (a static buffer).
+/// A full disk is an error as any other; a program under a file size limit should ignore SIGXFSZ.
 char const* unfinished_file() noexcept;
 
 } // namespace kopse

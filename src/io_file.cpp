@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Files as memory, and files written whole or not at all.
+//
+// Writing: bytes go to "<target>.<pid>-<number>.part" in the target's directory, and rename() puts it over
+// the target after the last one, so that a reader sees the old file or the new one, never a part. Whatever
+// fails on the way removes the temporary file. Its name stands in a static buffer for signal handlers.
+
+#include <atomic>
+#include <cerrno>
+#include <climits>
+#include <cstdlib>
+#include <system_error>
+#include <utility>
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "io_formats.hpp"
+
+namespace kopse {
+namespace {
+
+char unfinished[PATH_MAX + 64] = "";
+std::mutex one_writer;
+
+/// The first byte is written last: a handler sees "" or the whole name.
+void publish(std::string const& name) {
+  name.copy(unfinished + 1, name.size() - 1, 1);
+  unfinished[name.size()] = '\0';
+  std::atomic_ref<char>(unfinished[0]).store(name[0], std::memory_order_release);
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+}
+
+void withdraw() { std::atomic_ref<char>(unfinished[0]).store('\0', std::memory_order_release); }
+
+std::string directory_of(std::string const& path) {
+  auto const slash = path.rfind('/');
+  if (slash == std::string::npos) return ".";
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+/// A link's target is replaced, not the link.
+std::string follow_links(std::string const& path) {
+  std::unique_ptr<char, decltype(&std::free)> const real(::realpath(path.c_str(), nullptr), &std::free);
+  return real ? real.get() : path;
+}
+
+/// Nothing to rename over: a device, a pipe, or what the shell gave as standard output.
+bool is_stream(std::string const& path) {
+  for (char const* start : {"/dev/std", "/dev/fd/", "/proc/"}) {
+    if (path.starts_with(start)) return true;
+  }
+  struct stat info {};
+  return ::stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode);
+}
+
+} // namespace
+
+char const* unfinished_file() noexcept { return unfinished; }
+
+namespace io {
+
+std::string reason(int code) { return std::generic_category().message(code); }
+
+mapped_file::mapped_file(std::string const& path) : path_(path) {
+  int const descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (descriptor < 0) throw error("cannot read " + path + ": " + reason(errno));
+  struct stat info {};
+  int failed = ::fstat(descriptor, &info) != 0 ? errno : 0;
+  if (!failed && S_ISREG(info.st_mode) && info.st_size > 0) {
+    size_ = static_cast<std::size_t>(info.st_size);
+    void* const start = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, descriptor, 0);
+    if (start == MAP_FAILED)
+      failed = errno;
+    else
+      data_ = static_cast<char const*>(start);
+  }
+  ::close(descriptor);
+  if (failed) throw error("cannot read " + path + ": " + reason(failed));
+  if (S_ISDIR(info.st_mode)) throw error("cannot read " + path + ": it is a directory; a file was expected");
+  if (!S_ISREG(info.st_mode)) {
+    throw error("cannot read " + path + ": it is a pipe or device; a regular file was expected");
+  }
+}
+
+mapped_file::~mapped_file() {
+  if (data_) ::munmap(const_cast<char*>(data_), size_);
+}
+
+void check_target(std::string const& path) {
+  auto const refuse = [&path](std::string const& why) { throw error("cannot write " + path + ": " + why); };
+  if (path.empty() || path.back() == '/') refuse("a file name was expected");
+  struct stat info {};
+  std::string const directory = directory_of(path);
+  if (::stat(directory.c_str(), &info) != 0) {
+    refuse(errno == ENOENT ? "the directory " + directory + " does not exist"
+                           : directory + ": " + reason(errno));
+  }
+  if (!S_ISDIR(info.st_mode)) refuse(directory + " is not a directory");
+  if (::stat(path.c_str(), &info) == 0) {
+    if (S_ISDIR(info.st_mode)) refuse("it is a directory");
+    if (::access(path.c_str(), W_OK) != 0) refuse(reason(errno));
+  }
+  if (!is_stream(path) && ::access(directory_of(follow_links(path)).c_str(), W_OK) != 0) {
+    refuse("no file can be made in its directory: " + reason(errno));
+  }
+}
+
+output_file::output_file(std::string const& path) : alone_(one_writer), buffer_(std::size_t{1} << 18) {
+  path_ = path;
+  check_target(path);
+  if (is_stream(path)) { // renaming over /dev/null would put an end to it
+    descriptor_ = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
+    if (descriptor_ < 0) fail(errno);
+    return;
+  }
+  // A number as well as the process: a file left over, or another host's on the same disk, is stepped past.
+  target_ = follow_links(path);
+  std::string const stem = target_ + "." + std::to_string(::getpid()) + "-";
+  for (int number = 0; descriptor_ < 0; ++number) {
+    temporary_ = stem + std::to_string(number) + ".part";
+    if (temporary_.size() >= sizeof unfinished) fail(ENAMETOOLONG);
+    descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (descriptor_ < 0 && (errno != EEXIST || number == 1000)) fail(errno);
+  }
+  publish(temporary_);
+  struct stat old {};
+  if (::stat(target_.c_str(), &old) == 0 && ::fchmod(descriptor_, old.st_mode & 07777) != 0) {
+    // Some file systems know no modes: the new file then has the usual one.
+  }
+}
+
+output_file::~output_file() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+  if (temporary_.empty()) return;
+  ::unlink(temporary_.c_str());
+  withdraw();
+}
+
+void output_file::write(std::string_view bytes) {
+  if (buffer_.size() - used_ < bytes.size()) flush();
+  if (buffer_.size() < bytes.size()) return write_out(bytes.data(), bytes.size());
+  bytes.copy(buffer_.data() + used_, bytes.size());
+  used_ += bytes.size();
+}
+
+void output_file::flush() {
+  write_out(buffer_.data(), used_);
+  used_ = 0;
+}
+
+void output_file::write_out(char const* data, std::size_t size) {
+  while (size > 0) {
+    ssize_t const written = ::write(descriptor_, data, size);
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) fail(errno);
+    data += written;
+    size -= static_cast<std::size_t>(written);
+  }
+}
+
+void output_file::commit() {
+  flush();
+  int const closed = ::close(std::exchange(descriptor_, -1)); // quotas and network disks speak up only here
+  if (closed != 0 && errno != EINTR) fail(errno);
+  if (temporary_.empty()) return;
+  if (::rename(temporary_.c_str(), target_.c_str()) != 0) fail(errno);
+  temporary_.clear();
+  withdraw();
+}
+
+void output_file::fail(int code) const { throw error("cannot write " + path_ + ": " + reason(code)); }
+
+} // namespace io
+} // namespace kopse

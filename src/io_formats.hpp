@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the readers and writers of io.hpp share: a file as memory, a file written whole or not at all,
+// and the formats themselves.
+#pragma once
+
+#include <charconv>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kopse/io.hpp"
+
+namespace kopse::io {
+
+/// A whole file as read-only memory; its pages come from the disk when they are read.
+class mapped_file {
+public:
+  explicit mapped_file(std::string const& path); ///< throws error: missing, a directory, no permission
+  mapped_file(mapped_file const&) = delete;
+  mapped_file& operator=(mapped_file const&) = delete;
+  ~mapped_file();
+
+  std::string const& path() const { return path_; }
+  std::string_view bytes() const { return {data_, size_}; }
+
+private:
+  std::string path_;
+  char const* data_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+/// Writes `path` whole or not at all: into a temporary file beside it, which commit() renames over it.
+/// A target that is no regular file (/dev/stdout, a pipe) is written directly. One thread writes at a time.
+class output_file {
+public:
+  explicit output_file(std::string const& path); ///< throws error: no directory, a directory, no permission
+  output_file(output_file const&) = delete;
+  output_file& operator=(output_file const&) = delete;
+  ~output_file(); ///< without commit() the temporary file is removed
+
+  void write(std::string_view bytes);
+  void put(char c) { write({&c, 1}); }
+  /// The shortest digits that read back as the same number.
+  template <class Number> void put_number(Number value) {
+    constexpr std::size_t longest = 32; // "-1.2345678901234567e-308" is 24
+    if (buffer_.size() - used_ < longest) flush();
+    char* const first = buffer_.data() + used_;
+    used_ += static_cast<std::size_t>(std::to_chars(first, first + longest, value).ptr - first);
+  }
+  void commit();
+
+private:
+  void flush();
+  void write_out(char const* data, std::size_t size);
+  [[noreturn]] void fail(int code) const;
+
+  std::unique_lock<std::mutex> alone_;
+  std::string path_;      // as the user wrote it, for messages
+  std::string target_;    // the same with links followed: the link stays, its file is replaced
+  std::string temporary_; // "" when the target is written directly
+  std::vector<char> buffer_;
+  std::size_t used_ = 0;
+  int descriptor_ = -1;
+};
+
+/// Throws what output_file would throw before its first byte.
+void check_target(std::string const& path);
+
+/// The system's words for an errno.
+std::string reason(int code);
+
+/// At most `most` bytes of text from a file, fit to be shown: valid UTF-8, the rest as \t or \xNN.
+std::string printable(std::string_view bytes, std::size_t most = 40);
+
+/// `usual` is the delimiter the file's suffix promises; ' ' stands for tab or spaces (.txt).
+table load_text(mapped_file const& file, load_options const& options, char usual);
+table load_npy(std::shared_ptr<mapped_file const> file, load_options const& options);
+
+void save_npy(std::string const& path, matrix_view<double> values);
+void save_npy(std::string const& path, std::span<label const> labels);
+
+/// `columns` when it is not empty, else all of 0 … count − 1. Throws usage_error for one that is not there.
+std::vector<index> chosen_columns(std::string const& path, std::vector<index> const& columns, index count);
+
+} // namespace kopse::io

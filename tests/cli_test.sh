@@ -1,0 +1,477 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# The program from the outside: every option, exit codes, what errors say, what signals leave behind.
+# Usage: cli_test.sh PATH/TO/kopse
+set -euo pipefail
+
+kopse=$(realpath "$1")
+docs=$(dirname "$(realpath "$0")")/../docs/command_line.md
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+failures=0
+name=''
+
+# A test is a function test_…; it runs the program by `run` and says by `expect_…` what must have come of it.
+fail() {
+  failures=$((failures + 1))
+  printf 'FAILED %s: %s\n  stdout: %s\n  stderr: %s\n' "$name" "$1" "$(tail -c 600 out)" "$(tail -c 600 err)"
+}
+run() {
+  rc=0
+  "$kopse" "$@" >out 2>err || rc=$?
+}
+expect_rc() { [ "$rc" = "$1" ] || fail "exit code $rc, not $1"; }
+expect_out() { grep -qE -- "$1" out || fail "stdout lacks '$1'"; }
+expect_err() { grep -qE -- "$1" err || fail "stderr lacks '$1'"; }
+expect_no_err() { [ ! -s err ] || fail 'stderr is not empty'; }
+expect_same() { cmp -s "$1" "$2" || fail "$1 and $2 differ"; }
+expect_differ() { ! cmp -s "$1" "$2" || fail "$1 and $2 are the same"; }
+expect_lines() { [ "$(<"$1")" = "$2" ] || fail "$1 holds '$(<"$1")', not '$2'"; }
+expect_no_file() { [ ! -e "$1" ] || fail "$1 was written"; }
+# One line on stderr, and nothing on stdout.
+expect_error() {
+  expect_rc "$1"
+  expect_err "^kopse: .*$2"
+  [ "$(wc -l <err)" = 1 ] || fail 'the message is not one line'
+  [ ! -s out ] || fail 'stdout is not empty'
+}
+# stats FIELD: of stats.json, as Python prints it.
+stats() { python3 -c 'import json, sys; print(eval("s" + sys.argv[1], {"s": json.load(open("stats.json"))}))' "$1"; }
+
+# Data: a few numbers whose answers are known, and points enough to keep the program busy.
+printf '%s\n' 0 1 10 11 >four.csv
+printf '0\n1\n9\n10\n30\n' >five.csv
+printf '0\n1\n2\n10\n11\n12\n' >six.csv
+printf '0\n1\n' >init01.csv
+printf '0\n30\n' >init030.csv
+awk 'BEGIN { srand(1); for (i = 0; i < 3000; ++i) printf "%.6f,%.6f,%.6f\n", rand() * rand(), rand(), rand() + i % 5 }' >points.csv
+head -c 118 /dev/zero | tr '\0' ' ' >spaces
+{
+  printf '\x93NUMPY\x01\x00\x76\x00'
+  printf "%-117s\n" "{'descr': '<f4', 'fortran_order': False, 'shape': (4, 1), }"
+  printf '\x00\x00\x00\x00\x00\x00\x80\x3f\x00\x00\x20\x41\x00\x00\x30\x41'
+} >four.npy
+
+test_help_without_arguments() {
+  run && expect_rc 0 && expect_out 'Usage: kopse COMMAND' && expect_out 'predict' && expect_no_err
+}
+
+test_help_of_commands() {
+  for command in fit predict info; do
+    run "$command" --help
+    expect_rc 0
+    expect_out "Usage: kopse $command DATA"
+    expect_out 'Example'
+  done
+  run fit --help
+  for group in Data Clustering Start Method Output; do expect_out "^$group:"; done
+}
+
+test_help_and_page_name_the_same_options() {
+  for command in fit predict info; do "$kopse" "$command" --help; done | grep -oE -- '--[a-z][a-z-]+' | sort -u >in_help
+  grep -oE -- '--[a-z][a-z-]+' "$docs" | sort -u >in_page
+  expect_same in_help in_page
+  "$kopse" fit --help | grep -oE -- '(^|[ ,])-[a-zA-Z],' | grep -oE -- '-[a-zA-Z]' | sort -u >in_help
+  while read -r option; do grep -q -- "\`$option" "$docs" || fail "the page lacks $option"; done <in_help
+}
+
+test_page_names_all_fields_of_stats() {
+  run fit points.csv -k 5 -q --stats stats.json
+  grep -oE '"[a-z_]+":' stats.json | tr -d '":' | sort -u |
+    grep -vE "^($(stats '["trace"][0]["prunes"].keys()' | grep -oE '[a-z_]+' | grep -v dict | paste -sd '|'))$" >fields
+  while read -r field; do grep -q "\`$field\`" "$docs" || fail "the page lacks $field"; done <fields
+}
+
+test_version() {
+  run --version && expect_rc 0 && expect_out '^kopse [0-9]+\.[0-9]+\.[0-9]+$'
+  cp out version
+  run fit --version && expect_rc 0 && expect_same out version
+}
+
+test_summary() {
+  run fit four.csv -k 2 -o centroids.csv -l labels.csv
+  expect_rc 0
+  for line in 'n: 4' 'd: 1' 'k: 2' 'algorithm: dualtree \(kd tree\)' 'iterations: [0-9]+' \
+    'converged: yes \(no label changed\)' 'inertia: 1' 'seconds: .*load.*tree.*seed.*iterate.*write' \
+    'wrote: centroids.csv' 'wrote: labels.csv'; do
+    expect_out "^$line"
+  done
+  expect_no_err
+}
+
+test_quiet_and_verbose() {
+  run fit four.csv -k 2 -q && expect_rc 0 && expect_no_err
+  [ ! -s out ] || fail 'stdout is not empty'
+  run fit points.csv -k 20 --verbose
+  expect_rc 0
+  expect_err '^iteration 1: 3,000 labels changed, inertia [0-9.]+, [0-9.-]+ % pruned, [0-9.e-]+ s$'
+  [ "$(wc -l <err)" = "$(sed -n 's/^iterations: //p' out)" ] || fail 'not one line an iteration'
+}
+
+test_the_papers_command_line() {
+  for algorithm in naive lloyd dualtree dualtree-kd; do
+    run fit -i six.csv -I init01.csv -c 2 -v -e -a "$algorithm"
+    expect_rc 0
+    expect_out '^inertia: 4$'
+    expect_err '^iteration 1: '
+  done
+}
+
+test_algorithms_agree() {
+  run fit points.csv -k 50 -q -a lloyd -o want.csv -l want.txt && expect_rc 0
+  for how in '--tree kd' '--leaf-size 1' '--leaf-size 100 --threads 2' '--algorithm dualtree-kd' '--verify'; do
+    # shellcheck disable=SC2086
+    run fit points.csv -k 50 -q $how -o got.csv -l got.txt
+    expect_rc 0
+    expect_same want.csv got.csv
+    expect_same want.txt got.txt
+  done
+  run fit points.csv -k 50 --verify && expect_out '^verified: yes'
+}
+
+test_outputs_by_suffix() {
+  for suffix in csv tsv txt npy; do
+    run fit four.csv -k 2 -q -o "c.$suffix" -l "l.$suffix"
+    expect_rc 0
+    run predict four.csv --centroids "c.$suffix" -l again.csv && expect_rc 0
+    expect_same again.csv l.csv
+  done
+  expect_lines l.txt "$(<l.csv)"
+}
+
+test_initial_centroids_H37() {
+  run fit five.csv -k 2 -I init01.csv --max-iter 1 -q -o a.csv && expect_rc 0
+  run fit five.csv -k 2 --initial-centroids init030.csv --max-iter 1 -q -o b.csv && expect_rc 0
+  expect_lines a.csv $'0\n12.5'
+  expect_lines b.csv $'5\n30'
+  printf '0\n1\n2\n' >three.csv
+  run fit five.csv -k 2 -I three.csv
+  expect_error 1 'three.csv.*3 × 1.*2 × 1'
+  printf '0,1\n2,3\n' >square.csv
+  run fit five.csv -k 2 -I square.csv
+  expect_error 1 'square.csv.*2 × 2.*2 × 1'
+  run fit five.csv -k 2 -I init01.csv --init random
+  expect_error 2 '--init'
+  run fit five.csv -k 2 -I init01.csv --restarts 3
+  expect_error 2 '--restarts'
+  run fit five.csv -k 2 -I missing.csv
+  expect_error 1 'missing.csv'
+}
+
+test_start() {
+  run fit points.csv -k 20 -q --init random --seed 1 -o a.csv && expect_rc 0
+  run fit points.csv -k 20 -q --seed 1 -o b.csv && expect_rc 0
+  run fit points.csv -k 20 -q --seed 18446744073709551615 -o c.csv && expect_rc 0
+  expect_same a.csv b.csv
+  expect_differ a.csv c.csv
+  run fit points.csv -k 20 --restarts 4 --stats stats.json && expect_rc 0 && expect_out '^restart: [1-4] of 4 was best'
+  best=$(stats '["inertia"]')
+  run fit points.csv -k 20 --stats stats.json
+  python3 -c "import sys; sys.exit($best > $(stats '["inertia"]'))" || fail 'four restarts are worse than one'
+}
+
+test_empty_clusters() {
+  printf '1\n11\n500\n' >far.csv
+  run fit six.csv -k 3 -I far.csv -e && expect_rc 0 && expect_out '^inertia: 4$' && expect_out '^empty clusters: 1$'
+  run fit six.csv -k 3 -I far.csv --allow-empty && expect_out '^inertia: 4$'
+  run fit six.csv -k 3 -I far.csv --empty keep && expect_out '^inertia: 4$'
+  run fit six.csv -k 3 -I far.csv --empty relocate && expect_out '^inertia: 2.5$'
+  run fit six.csv -k 3 -I far.csv && expect_out '^inertia: 2.5$'
+  run fit six.csv -k 3 --empty drop
+  expect_error 2 "'drop': expected one of relocate, keep"
+  run fit six.csv -k 3 -e --empty keep
+  expect_error 2 '--empty'
+}
+
+test_weights() {
+  printf '1\n1\n1\n3\n' >w.csv
+  run fit four.csv -k 2 -I init01.csv --weights w.csv -q -o c.csv && expect_rc 0
+  expect_lines c.csv $'0.5\n10.75'
+  run fit four.csv -k 2 --weights five.csv
+  expect_error 1 '5.*4|4.*5'
+  printf '1\n1\n-1\n3\n' >w.csv
+  run fit four.csv -k 2 --weights w.csv
+  expect_error 1 '-1|negative|weight'
+}
+
+test_when_it_ends_H30() {
+  for most in 1 2 3; do
+    run fit points.csv -k 20 --max-iter "$most" --stats stats.json
+    expect_rc 0
+    expect_out "^iterations: $most$"
+    expect_out '^converged: no \(--max-iter reached\)$'
+    expect_err '^kopse: warning: '
+    [ "$(stats '["converged"]') $(stats '["reason"]')" = 'False max_iter' ] || fail 'the JSON says otherwise'
+  done
+  head -n 10 points.csv >ten.csv
+  run fit ten.csv -k 3 --max-iter 1234 && expect_rc 0 && expect_out '^iterations: .$' && expect_out '^converged: yes'
+  run fit points.csv -k 20 --tol 1e300 && expect_rc 0 && expect_out '^iterations: 1$' && expect_out '^converged: no .*tolerance'
+  run fit points.csv -k 20 --tol 0 && expect_out '^converged: yes'
+}
+
+test_numbers_of_options() {
+  for wrong in '-k 0' '-k -1' '-k abc' '-k 1e3' '-k 2.5' '-k 0x10' '--max-iter 0' '--restarts 0' '--leaf-size 0' \
+    '--threads 0' '--tol -1' '--tol nan' '--tol inf' '--tol x' '--seed -1' '--columns 0,,1' '--columns -1' '--columns x'; do
+    # shellcheck disable=SC2086
+    run fit four.csv -k 2 $wrong
+    expect_rc 2
+    expect_err '^kopse: '
+    [[ $wrong == -k* ]] || expect_err "${wrong% *}"
+  done
+  run fit four.csv -k 0 && expect_error 2 "--clusters '0'.*at least 1"
+  run fit four.csv -k 99999999999999999999 && expect_error 2 'out of range'
+  run fit four.csv -k 010 && expect_error 2 'k = 10.* 4 '
+}
+
+test_more_clusters_than_points_H11() {
+  run fit init01.csv -k 8 -o none.csv && expect_error 2 '8.*2'
+  expect_no_file none.csv
+  run fit init01.csv -k 8 --init random && expect_error 2 '8.*2'
+}
+
+test_names() {
+  run fit four.csv -k 2 -a quick && expect_error 2 "'quick'.*lloyd.*dualtree"
+  run fit four.csv -k 2 --tree oak && expect_error 2 "'oak'.*kd"
+  run fit four.csv -k 2 --init best && expect_error 2 "'best'.*random"
+  run fit four.csv -k 2 --header maybe && expect_error 2 "'maybe'.*auto, yes, no"
+  run fit four.csv -k 2 --delimiter pipe && expect_error 2 "'pipe'.*tab, comma, semicolon, space"
+}
+
+test_command_lines_that_cannot_be_right() {
+  run fitt && expect_error 2 "'fitt'.*fit, predict, info"
+  run fit && expect_error 2 'no data'
+  run fit four.csv && expect_error 2 'number of clusters'
+  run fit -k 2 && expect_error 2 'no data'
+  run fit four.csv -k && expect_error 2 '--clusters needs a value'
+  run fit four.csv -k 1 -k 2 && expect_error 2 '--clusters was given more than once'
+  run fit four.csv five.csv -k 2 && expect_error 2 'five.csv'
+  run fit four.csv -k 2 --sead 1 && expect_error 2 '--sead'
+  run predict four.csv -l l.csv && expect_error 2 '--centroids'
+  run predict four.csv --centroids init01.csv && expect_error 2 '--labels-out'
+  run info && expect_error 2 'no data'
+}
+
+test_input_errors() {
+  run fit missing.csv -k 2 && expect_error 1 'missing.csv'
+  run fit . -k 2 && expect_error 1 'directory'
+  cp four.csv data.xyz
+  run fit data.xyz -k 2
+  expect_rc 2
+  expect_err 'data.xyz'
+  run fit four.csv -k 2 --columns 7 && expect_error 2 'column 7'
+}
+
+test_values_that_are_not_numbers_H26() {
+  for value in nan inf -inf; do
+    sed "538s/,[^,]*,/,$value,/" points.csv >bad.csv
+    run fit bad.csv -k 5 -o none.csv -l none.txt
+    expect_error 1 'bad.csv:538:2'
+    expect_no_file none.csv
+    run info bad.csv && expect_error 1 'bad.csv:538:2'
+  done
+  head -n 2 points.csv >init.csv
+  sed '2s/,[^,]*,/,nan,/' init.csv >bad_init.csv
+  run fit points.csv -k 2 -I bad_init.csv && expect_error 1 'bad_init.csv:2:2'
+  run predict points.csv --centroids bad_init.csv -l none.txt && expect_error 1 'bad_init.csv:2:2'
+  run predict bad.csv --centroids init.csv -l none.txt && expect_error 1 'bad.csv:538:2'
+  expect_no_file none.txt
+}
+
+test_outputs_are_checked_first() {
+  # The data are missing too: what is said tells which was looked at first.
+  run fit missing.csv -k 2 -o c.foo && expect_error 2 '--centroids-out c.foo.*\.csv.*\.npy'
+  run fit missing.csv -k 2 -l l && expect_error 2 '--labels-out l:'
+  run fit missing.csv -k 2 --stats s.txt && expect_error 2 '--stats s.txt.*\.json'
+  run fit missing.csv -k 2 --report r.pdf && expect_error 2 '--report r.pdf.*\.html'
+  run fit missing.csv -k 2 -o no/where/c.csv && expect_error 1 '--centroids-out no/where/c.csv.*no/where'
+  run predict missing.csv --centroids c.csv -l no/l.csv && expect_error 1 '--labels-out no/l.csv'
+  mkdir -p folder.csv
+  run fit missing.csv -k 2 -o folder.csv && expect_error 1 'folder'
+  run fit four.csv -k 2 -o same.csv -l ./same.csv && expect_error 2 '--labels-out ./same.csv.*--centroids-out same.csv'
+  expect_no_file same.csv
+  run fit four.csv -k 2 -o "$work/four.csv" && expect_error 2 'would overwrite the data'
+  ln -sf four.csv link.csv
+  run fit link.csv -k 2 -o four.csv && expect_error 2 'would overwrite the data'
+  mkdir -p locked && chmod 555 locked
+  if [ "$(id -u)" != 0 ]; then run fit missing.csv -k 2 -o locked/c.csv && expect_error 1 'cannot write in locked'; fi
+}
+
+test_text_files() {
+  printf 'x,y\n1,2\n3,4\n9,9\n' >named.csv
+  run fit named.csv -k 1 && expect_rc 0 && expect_out '^n: 3' && expect_err '^kopse: note: .*header.*x,y'
+  run fit named.csv -k 1 -q && expect_no_err
+  printf '2019,2020\n1,2\n3,4\n' >years.csv
+  run info years.csv --header no && expect_out '^rows: 3'
+  run info years.csv --header yes && expect_out '^rows: 2' && expect_out '2019'
+  run info years.csv --header auto && expect_rc 0
+  for word in comma tab semicolon space; do
+    case $word in comma) c=, ;; tab) c=$'\t' ;; semicolon) c=';' ;; space) c=' ' ;; esac
+    printf '1%s2\n3%s4\n' "$c" "$c" >separated.txt
+    run info separated.txt --delimiter "$word" && expect_rc 0 && expect_out '^columns: 2'
+    run info separated.txt --delimiter "$c" && expect_rc 0 && expect_out '^columns: 2'
+    run info separated.txt && expect_out '^columns: 2'
+  done
+  run fit points.csv --columns 2 -k 3 -q -o c.csv && expect_rc 0
+  cut -d, -f3 points.csv >third.csv
+  run fit third.csv -k 3 -q -o d.csv && expect_same c.csv d.csv
+  run fit points.csv --columns 2,0 -k 3 && expect_out '^d: 2'
+}
+
+test_info() {
+  run info four.csv
+  expect_rc 0
+  for line in 'file: four.csv' 'rows: 4' 'columns: 1' 'type: float64' 'mapped: no' ' *0 +0 +5.5 +11 +5.024938'; do
+    expect_out "^$line"
+  done
+  run info four.npy && expect_out '^type: float32' && expect_out '^mapped: yes'
+  run info -i four.npy && expect_rc 0
+}
+
+test_float32_gives_the_same() {
+  run fit four.npy -k 2 -q -o a.csv -l a.txt && expect_rc 0
+  run fit four.csv -k 2 -q -o b.csv -l b.txt && expect_same a.csv b.csv && expect_same a.txt b.txt
+}
+
+test_predict() {
+  run fit points.csv -k 30 -q -o c.csv -l want.csv
+  run predict points.csv --centroids c.csv -l got.csv
+  expect_rc 0
+  expect_out '^wrote: got.csv'
+  expect_same want.csv got.csv
+  run predict -i points.csv --centroids c.csv --labels-out got.csv -q --threads 2 && expect_same want.csv got.csv
+  [ ! -s out ] || fail 'quiet is not'
+  run predict four.csv --centroids c.csv -l got.csv && expect_error 1 'four.csv has 1 column.* 3'
+}
+
+test_stats() {
+  run fit points.csv -k 10 -q --seed 7 --threads 2 --stats stats.json
+  expect_rc 0
+  python3 -m json.tool stats.json >/dev/null || fail 'not JSON'
+  [ "$(stats '["n"]') $(stats '["d"]') $(stats '["k"]')" = '3000 3 10' ] || fail 'n, d, k'
+  [ "$(stats '["seed"]') $(stats '["threads"]')" = '7 2' ] || fail 'seed, threads'
+  [ "$(stats '["algorithm"]') $(stats '["tree"]') $(stats '["reason"]')" = 'dualtree kd labels' ] || fail 'names'
+  [ "$(stats '["iterations"]')" = "$(python3 -c 'import json; print(len(json.load(open("stats.json"))["trace"]))')" ] ||
+    fail 'the trace does not have one object an iteration'
+  [ "$(stats '["trace"][0]["labels_changed"]')" = 3000 ] || fail 'the first iteration changes all labels'
+  [ "$(stats '["trace"][-1]["labels_changed"]')" = 0 ] || fail 'the last iteration changes none'
+  [ "$(stats '["pass_seconds"] > 0')$(stats '["peak_bytes"] > 1e6')" = TrueTrue ] || fail 'pass_seconds, peak_bytes'
+  [ "$(stats '["seconds"].keys()')" = "dict_keys(['load', 'tree', 'seed', 'iterate', 'write'])" ] || fail 'phases'
+  run fit points.csv -k 10 -q -a lloyd --stats stats.json
+  [ "$(stats '["trace"][0]["distances"]')" = 30000 ] || fail 'brute force computes n·k distances'
+  [ "$(stats '["tree"]')" = '' ] || fail 'lloyd has no tree'
+}
+
+test_report_is_complete_in_itself() {
+  awk 'BEGIN { srand(2); for (i = 0; i < 30000; ++i) { x = rand() - 0.5; y = rand() - 0.5; z = rand() - 0.5
+         r = sqrt(x * x + y * y + z * z); printf "%.9f,%.9f,%.9f\n", x / r, y / r, z / r } }' >sky.csv
+  cut -d, -f1 points.csv >line.csv
+  cut -d, -f1,2 points.csv >plane.csv
+  awk -F, '{ print $1 "," $2 "," $3 "," $1 * $2 "," $3 - $1 }' points.csv >five_columns.csv
+  cp plane.csv '<b>&"odd".csv'
+  for data in sky line plane five_columns '<b>&"odd"' points; do
+    run fit "$data.csv" -k 100 --max-iter 3 --report report.html
+    expect_rc 0
+    [ "$(wc -c <report.html)" -lt 2000000 ] || fail "the report of $data is too large"
+    if sed 's|xmlns="http://www.w3.org/2000/svg"||g' report.html | grep -qE 'https?://|<script|@import|url\([^#]'; then
+      fail "the report of $data needs something else"
+    fi
+    python3 - report.html <<'PYTHON' || fail "the report of $data is not well formed"
+import re, sys, xml.etree.ElementTree as tree
+page = open(sys.argv[1]).read()
+pictures = re.findall(r"<svg.*?</svg>", page, re.S)
+assert len(pictures) >= 5, len(pictures)
+for picture in pictures:
+    tree.fromstring(picture)
+assert not re.search(r"\b(nan|inf)\b", "".join(pictures)), "a place that is no number"
+PYTHON
+  done
+  run fit '<b>&"odd".csv' -k 3 -q --report report.html
+  if ! grep -q '<h1>&lt;b&gt;&amp;&quot;odd&quot;.csv</h1>' report.html; then fail 'the name is not escaped'; fi
+  run fit sky.csv -k 100 -q --report report.html
+  if ! grep -q 'Mollweide' report.html; then fail 'no map of the sky'; fi
+  run fit five_columns.csv -k 4 -q --report report.html
+  if ! grep -q 'principal axis 1 (' report.html; then fail 'no principal axes'; fi
+}
+
+test_reports_of_hardly_any_data() {
+  printf '3,4\n' >one.csv
+  printf '2,2,2\n2,2,2\n2,2,2\n' >equal.csv
+  printf '5\n5\n' >equal_line.csv
+  printf '1,1\n1,2\n1e6,1\n' >outlier.csv
+  for data in one equal equal_line outlier; do
+    for k in 1 2; do
+      [ "$data$k" != one2 ] || continue
+      run fit "$data.csv" -k "$k" -q --report report.html
+      expect_rc 0
+      if grep -qE '"[^"]*\b(nan|inf)\b[^"]*"' report.html; then fail "$data, k = $k: a place that is no number"; fi
+    done
+  done
+}
+
+# Starts a long fit in the background (its files: c.csv, l.csv), ends it by a signal, and leaves its exit code in rc.
+end_by() {
+  rm -f c.csv l.csv
+  ls -A >before
+  "$kopse" fit points.csv -k 2500 -a lloyd --restarts 1000000 -o c.csv -l l.csv >out 2>err &
+  sleep 0.4
+  kill -"$1" $!
+  rc=0
+  wait $! || rc=$?
+  ls -A >after
+}
+
+test_signals_H33() {
+  : >after
+  end_by INT
+  expect_rc 130
+  expect_same before after
+  end_by TERM
+  expect_rc 143
+  expect_same before after
+}
+
+test_writing_to_a_closed_pipe() {
+  {
+    sleep 0.2
+    rc=0
+    "$kopse" info four.csv 2>err || rc=$?
+    echo "$rc" >code
+  } | {
+    exec <&-
+    sleep 0.6
+  }
+  : >out
+  rc=$(<code)
+  expect_error 1 'standard output'
+}
+
+test_writing_to_a_full_disk() {
+  [ -w /dev/full ] || return 0
+  rc=0
+  "$kopse" fit four.csv -k 2 >/dev/full 2>err || rc=$?
+  : >out
+  expect_error 1 'standard output'
+}
+
+test_progress_on_a_terminal() {
+  command -v script >/dev/null || return 0
+  rc=0
+  script -qec "'$kopse' fit points.csv -k 2500 -a lloyd --max-iter 20" /dev/null >out 2>err </dev/null || rc=$?
+  expect_rc 0
+  expect_out $'\r''iteration [0-9]+: .* labels changed, inertia .* % pruned'
+  expect_out $'\r\e\\[K'
+  script -qec "'$kopse' fit points.csv -k 2500 -a lloyd --max-iter 20 -q" /dev/null >out 2>err </dev/null || rc=$?
+  if grep -q 'iteration' out; then fail 'quiet is not'; fi
+}
+
+for name in $(declare -F | sed -n 's/^declare -f \(test_.*\)/\1/p'); do
+  : >out
+  : >err
+  "$name"
+done
+if [ "$failures" != 0 ]; then
+  echo "$failures failed"
+  exit 1
+fi
+echo 'all passed'

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Every algorithm gives the bits of the oracle after every iteration: labels, sums, means, candidates,
+// inertia. Each case is a family of data in float or double; inside, shapes, weights, policies, starts, leaf
+// sizes and threads.
+#include "exactness.hpp"
+
+namespace {
+
+using namespace exactness;
+using families::start;
+using kopse::index;
+
+struct shape {
+  index n, k, d;
+};
+// k = 1, k = n, k near n, one dimension to a hundred.
+constexpr shape shapes[] = {{97, 7, 2},   {60, 1, 3}, {24, 24, 1}, {30, 5, 100},
+                            {110, 12, 5}, {80, 9, 1}, {33, 30, 2}, {50, 6, 17}};
+
+class exactness_of : public testing::TestWithParam<std::tuple<std::size_t, bool>> {
+protected:
+  family data() const { return static_cast<family>(std::get<0>(GetParam())); }
+  /// Calls f with a float or a double: the type of the rows.
+  template <class F> void with_type(F const& f) const {
+    if (std::get<1>(GetParam()))
+      f(0.0F);
+    else
+      f(0.0);
+  }
+};
+
+std::string case_name(testing::TestParamInfo<exactness_of::ParamType> const& i) {
+  return std::string(families::family_names[std::get<0>(i.param)])
+         + (std::get<1>(i.param) ? "_float" : "_double");
+}
+INSTANTIATE_TEST_SUITE_P(families, exactness_of,
+                         testing::Combine(testing::Range<std::size_t>(0, families::family_names.size()),
+                                          testing::Bool()),
+                         case_name);
+
+/// Every weighting × policy × shape; starts, tolerances and limits take turns.
+std::vector<plan> plans(family data) {
+  std::vector<plan> all;
+  std::size_t turn = 0;
+  for (std::size_t w = 0; w < families::weighting_names.size(); ++w)
+    for (empty_policy const empty : {empty_policy::relocate, empty_policy::keep})
+      for (shape const& s : shapes) {
+        ++turn;
+        if (sanitized && turn % 5 != static_cast<std::size_t>(data) % 5) continue;
+        plan p{data,
+               100 + turn,
+               s.n,
+               s.k,
+               s.d,
+               static_cast<weighting>(w),
+               static_cast<start>(turn % families::start_names.size())};
+        p.settings = {turn % 4 == 0 ? 4 : 40, turn % 7 == 0 ? 1e-3 : 0, empty};
+        all.push_back(p);
+      }
+  return all;
+}
+
+TEST_P(exactness_of, every_iteration_and_every_run) {
+  with_type([&]<class Real>(Real) {
+    std::size_t turn = 0;
+    for (plan const& p : plans(data())) {
+      scenario<Real> s(p);
+      s.run_oracle();
+      for (config const& c : configs(turn++)) {
+        ASSERT_TRUE(check_steps(s, c));
+        ASSERT_TRUE(check_fit(s, c));
+      }
+    }
+  });
+}
+
+TEST_P(exactness_of, many_rows_on_several_threads) {
+  with_type([&]<class Real>(Real) {
+    plan p{data(), 7, sanitized ? 1500 : 6000, sanitized ? 20 : 40, 2, weighting::random, start::far};
+    p.settings.max_iter = 8;
+    scenario<Real> s(p);
+    s.run_oracle();
+    for (config c : algorithms_and_trees())
+      for (c.threads = 1; c.threads <= 3; ++c.threads) {
+        c.leaf_size = leaf_sizes[static_cast<std::size_t>(c.threads)];
+        ASSERT_TRUE(check_steps(s, c));
+        ASSERT_TRUE(check_fit(s, c));
+      }
+  });
+}
+
+/// Centroids as a caller may move them, whom no iteration of Lloyd's binds.
+template <class Real> void wander(scenario<Real>& s, std::uint64_t seed) {
+  index const k = s.start.rows(), d = s.start.cols();
+  families::random r(seed);
+  matrix<double> const a = s.start, b = families::make_start(start::mixed, s.rows, k, seed + 1);
+  auto const permuted = [&](matrix<double> m) {
+    for (index c = 0; c + 1 < k; ++c) std::swap_ranges(m.row(c), m.row(c) + d, m.row(c + r.below(k - c)));
+    return m;
+  };
+  auto const nudged = [&](matrix<double> m, index rows) {
+    for (index c = 0; c < rows; ++c) {
+      double& x = m(r.below(k), r.below(d));
+      x = std::nextafter(x, r.one_in(2) ? -HUGE_VAL : HUGE_VAL);
+    }
+    return m;
+  };
+  auto const between = [&](double part) {
+    matrix<double> m = a;
+    for (index i = 0; i < k * d; ++i) m.row(0)[i] = a.row(0)[i] * (1 - part) + b.row(0)[i] * part;
+    return m;
+  };
+  for (int i = 0; i < 3; ++i) s.visit(a);                        // no movement
+  for (int i = 0; i < 4; ++i) s.visit(permuted(a));              // labels change, owners do not
+  for (std::size_t j = 0; j < families::start_names.size(); ++j) // jumps
+    s.visit(families::make_start(static_cast<start>(j), s.rows, k, seed + 2 + j));
+  for (int i = 0; i < 50; ++i) s.visit(i % 2 ? a : b);       // back and forth
+  for (int i = 0; i < 6; ++i) s.visit(nudged(a, 1 + i % k)); // by one unit in the last place
+  for (int i = 0; i <= 10; ++i) s.visit(between(i / 10.0));  // slowly
+  for (int i = 0; i < 4; ++i) {                              // one alone
+    matrix<double> m = b;
+    std::copy_n(s.start.row(r.below(k)), d, m.row(r.below(k)));
+    s.visit(m);
+  }
+}
+
+TEST_P(exactness_of, any_movement_of_centroids) {
+  with_type([&]<class Real>(Real) {
+    for (std::uint64_t seed = 1; seed <= (sanitized ? 1 : 3); ++seed) {
+      plan const p{data(),
+                   seed,
+                   sanitized ? 40 : 90,
+                   9,
+                   static_cast<index>(seed),
+                   static_cast<weighting>(seed + 1),
+                   start::rows};
+      scenario<Real> s(p);
+      wander(s, seed);
+      for (config const& c : configs(static_cast<std::size_t>(seed))) ASSERT_TRUE(check_steps(s, c));
+    }
+  });
+}
+
+/// Rows within a few units in the last place of the middle between two centroids, which then move by as
+/// little: here bounds differ from the computed distances by rounding alone.
+template <class Real> scenario<Real> hairline(std::uint64_t seed) {
+  families::random r(seed);
+  index const k = 2 + r.below(3), d = std::array<index, 6>{1, 2, 3, 8, 30, 100}[seed % 6],
+              n = d < 9 ? 80 : 20;
+  double const scale = std::array{1.0, 1e6, 1e-3, 1e-155}[seed / 6 % (sizeof(Real) == 4 ? 3 : 4)];
+  matrix<double> start(k, d);
+  for (index i = 0; i < k * d; ++i) start.row(0)[i] = (r.unit() + (r.one_in(2) ? 1.0 : 0.0)) * scale;
+  matrix<Real> rows(n, d);
+  for (index i = 0; i < n; ++i) {
+    index const a = r.below(k), b = r.below(k);
+    for (index j = 0; j < d; ++j) {
+      Real x = static_cast<Real>(start(a, j) / 2 + start(b, j) / 2);
+      for (index ulps = r.below(3); ulps > 0; --ulps)
+        x = std::nextafter(x, static_cast<Real>(r.one_in(2) ? -1e30 : 1e30));
+      rows(i, j) = x;
+    }
+  }
+  scenario<Real> s("hairline seed " + std::to_string(seed) + " d " + std::to_string(d), std::move(rows),
+                   start);
+  for (int pass = 0; pass < 30; ++pass) {
+    s.visit(start);
+    index const how = r.below(3);
+    for (index c = 0; c < k; ++c)
+      for (index j = 0; j < d; ++j) {
+        double& x = start(c, j);
+        if (how == 0 || r.one_in(k * d)) x = std::nextafter(x, r.one_in(2) ? -1e30 : 1e30);
+        if (how == 1 && j == 0) x += scale * 1e-15 * static_cast<double>(r.below(5) - 2);
+      }
+  }
+  return s;
+}
+
+TEST(exactness, of_rows_at_a_hairs_breadth_from_a_tie) {
+  for (std::uint64_t seed = 0; seed < (sanitized ? 24 : 120); ++seed) {
+    scenario<double> const s = hairline<double>(seed);
+    scenario<float> const f = hairline<float>(seed);
+    for (config const& c : few_configs(static_cast<std::size_t>(seed))) {
+      ASSERT_TRUE(check_steps(s, c));
+      ASSERT_TRUE(check_steps(f, c));
+    }
+  }
+}
+
+} // namespace

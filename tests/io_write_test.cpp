@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Writing: what is written reads back bit for bit, and a file is whole or not there.
+
+#include <bit>
+#include <cmath>
+#include <csignal>
+#include <limits>
+#include <random>
+
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#include "io_files.hpp"
+
+namespace kopse {
+namespace {
+
+using namespace test;
+
+class io_write : public testing::Test {
+protected:
+  std::string fault(std::string const& path) {
+    try {
+      save(path, values);
+    } catch (error const& e) {
+      return e.what();
+    }
+    return "";
+  }
+  directory dir;
+  matrix<double> const values = [] {
+    matrix<double> m(2, 3);
+    for (index j = 0; j < 3; ++j) m(0, j) = double(j) + .5, m(1, j) = -double(j);
+    return m;
+  }();
+};
+
+/// Files may grow to this and no further, as on a full disk.
+class size_limit {
+public:
+  explicit size_limit(rlim_t most) : old_handler_(std::signal(SIGXFSZ, SIG_IGN)) {
+    ::getrlimit(RLIMIT_FSIZE, &old_);
+    rlimit const now{most, old_.rlim_max};
+    ::setrlimit(RLIMIT_FSIZE, &now);
+  }
+  ~size_limit() {
+    ::setrlimit(RLIMIT_FSIZE, &old_);
+    std::signal(SIGXFSZ, old_handler_);
+  }
+
+private:
+  rlimit old_{};
+  void (*old_handler_)(int);
+};
+
+/// Numbers that are hard to write, and random bits, none of them NaN or infinite.
+matrix<double> hard_numbers() {
+  std::vector<double> all{
+      0.0,    -0.0, 5e-324, -5e-324,           2.2250738585072014e-308, 1e308,   -1.7976931348623157e308, 0.1,
+      1. / 3, 1e22, 1e23,   9007199254740993., 123456789012345680.,     2.5e-310};
+  std::mt19937_64 draw(7);
+  while (all.size() < 30000) {
+    double const number = std::bit_cast<double>(draw());
+    if (std::isfinite(number)) all.push_back(number);
+  }
+  matrix<double> values(10000, 3);
+  std::copy(all.begin(), all.end(), values.row(0));
+  return values;
+}
+
+TEST_F(io_write, doubles_come_back_bit_for_bit) {
+  auto const hard = hard_numbers();
+  for (auto const* name : {"a.npy", "a.csv", "a.tsv", "a.txt"}) {
+    save(dir / name, hard);
+    table const back = load(dir / name);
+    ASSERT_TRUE(back.rows() == 10000 && back.cols() == 3 && !back.is_float32() && back.notes.empty());
+    auto const view = std::get<matrix_view<double>>(back.view());
+    for (index i = 0; i < hard.rows(); ++i) {
+      for (index j = 0; j < 3; ++j) {
+        ASSERT_EQ(std::bit_cast<std::uint64_t>(view(i, j)), std::bit_cast<std::uint64_t>(hard(i, j)))
+            << name << i;
+      }
+    }
+  }
+  EXPECT_EQ(dir.files(), 4u);
+}
+
+TEST_F(io_write, text_is_short) {
+  save(dir / "a.csv", values);
+  EXPECT_EQ(read(dir / "a.csv"), "0.5,1.5,2.5\n-0,-1,-2\n");
+  save(dir / "a.tsv", values.view().columns(1, 3));
+  EXPECT_EQ(read(dir / "a.tsv"), "1.5\t2.5\n-1\t-2\n");
+  std::vector<label> const labels{0, 2147483647, 7};
+  save(dir / "l.txt", labels);
+  EXPECT_EQ(read(dir / "l.txt"), "0\n2147483647\n7\n");
+  save_text(dir / "report.json", "{}\n");
+  EXPECT_EQ(read(dir / "report.json"), "{}\n");
+}
+
+TEST_F(io_write, H47_npy_is_as_numpy_wants_it) {
+  std::string const order = std::endian::native == std::endian::little ? "<" : ">";
+  auto const head = [](std::string const& file) { return file.substr(10, file.find('\n') - 10); };
+  std::vector<label> const labels{0, 1, 70000};
+  save(dir / "labels.npy", labels);
+  std::string const file = read(dir / "labels.npy");
+  EXPECT_EQ(file.substr(0, 8), std::string("\x93NUMPY\x01\x00", 8));
+  EXPECT_TRUE(
+      head(file).starts_with("{'descr': '" + order + "i4', 'fortran_order': False, 'shape': (3,), }"));
+  EXPECT_EQ(file.find('\n') + 1, 128u) << "a multiple of 64";
+  EXPECT_EQ(file.size(), 128u + 12);
+  EXPECT_EQ(load_vector(dir / "labels.npy"), (std::vector<double>{0, 1, 70000}));
+
+  save(dir / "m.npy", values.view().columns(1, 3)); // rows with gaps between them
+  EXPECT_TRUE(head(read(dir / "m.npy"))
+                  .starts_with("{'descr': '" + order + "f8', 'fortran_order': False, 'shape': (2, 2), }"));
+  table const back = load(dir / "m.npy");
+  EXPECT_EQ(rows_of(back), (nested{{1.5, 2.5}, {-1, -2}}));
+  EXPECT_TRUE(back.mapped);
+}
+
+TEST_F(io_write, full_disk_leaves_the_old_file) {
+  matrix<double> const large(100000, 3);
+  std::vector<label> const labels(300000);
+  for (auto const* name : {"a.npy", "a.csv"}) {
+    write(dir / name, "old");
+    std::string message;
+    try {
+      size_limit const limit(100000);
+      save(dir / name, large);
+    } catch (error const& e) {
+      message = e.what();
+    }
+    EXPECT_HAS(message, "cannot write " + dir / name + ": File too large");
+    {
+      size_limit const limit(100000);
+      EXPECT_THROW(save(dir / name, labels), error);
+      EXPECT_THROW(save_text(dir / name, std::string(200000, 'x')), error);
+    }
+    EXPECT_EQ(read(dir / name), "old");
+  }
+  EXPECT_EQ(dir.files(), 2u) << "no temporary file is left";
+  EXPECT_STREQ(unfinished_file(), "");
+  size_limit const limit(0);
+  EXPECT_THROW(save(dir / "b.csv", values), error); // the last, buffered bytes are checked too
+  EXPECT_FALSE(std::filesystem::exists(dir / "b.csv"));
+}
+
+TEST_F(io_write, devices_are_written_not_replaced) {
+  save_text("/dev/null", "x");
+  EXPECT_TRUE(std::filesystem::is_character_file("/dev/null"));
+  if (!std::filesystem::exists("/dev/full")) return;
+  EXPECT_THROW(save_text("/dev/full", "x"), error);
+  std::filesystem::create_symlink("/dev/full", dir / "full.npy");
+  EXPECT_HAS(fault(dir / "full.npy"), "No space left on device");
+  EXPECT_TRUE(std::filesystem::is_symlink(dir / "full.npy"));
+}
+
+TEST_F(io_write, targets_that_cannot_be) {
+  EXPECT_HAS(fault(dir / "no/a.csv"),
+             "cannot write " + dir / "no/a.csv" + ": the directory " + dir / "no" + " does not exist");
+  std::filesystem::create_directory(dir / "d.csv");
+  EXPECT_HAS(fault(dir / "d.csv"), "it is a directory");
+  EXPECT_HAS(fault(write(dir / "file.txt", "") + "/a.csv"), "is not a directory");
+  EXPECT_HAS(fault(dir / (std::string(250, 'n') + ".csv")), "File name too long");
+  EXPECT_HAS(fault(dir / "a.dat"), "known are .npy, .csv, .tsv and .txt");
+  EXPECT_THROW(save_text(dir.path() + "/", ""), error);
+  EXPECT_THROW(save_text("", ""), error);
+  for (auto const* name : {"no/a.csv", "d.csv", "a.dat"}) EXPECT_THROW(check_save(dir / name), error) << name;
+  check_save(dir / "a.csv");
+  EXPECT_EQ(dir.files(), 2u);
+}
+
+TEST_F(io_write, links_and_modes_stay) {
+  save_text(dir / "real.csv", "old");
+  ::chmod((dir / "real.csv").c_str(), 0640);
+  std::filesystem::create_symlink("real.csv", dir / "link.csv");
+  save(dir / "link.csv", values);
+  EXPECT_TRUE(std::filesystem::is_symlink(dir / "link.csv"));
+  EXPECT_EQ(rows_of(load(dir / "real.csv")), (nested{{.5, 1.5, 2.5}, {0, -1, -2}}));
+  struct stat info {};
+  ::stat((dir / "real.csv").c_str(), &info);
+  EXPECT_EQ(info.st_mode & 0777, 0640u);
+}
+
+TEST_F(io_write, unfinished_file_is_named_while_it_is_written) {
+  // The reader's end of a pipe as a target would not do: it needs no temporary file. So look from a signal
+  // handler, at the moment the size limit is reached.
+  static std::string seen;
+  static auto const look = [](int) { seen = unfinished_file(); };
+  size_limit const limit(1000);
+  auto const before = std::signal(SIGXFSZ, look);
+  EXPECT_THROW(save_text(dir / "a.csv", std::string(5000, 'x')), error);
+  std::signal(SIGXFSZ, before);
+  EXPECT_TRUE(seen.starts_with(dir / "a.csv" + "." + std::to_string(::getpid()) + "-")
+              && seen.ends_with(".part"))
+      << seen;
+  EXPECT_STREQ(unfinished_file(), "");
+  EXPECT_EQ(dir.files(), 0u);
+}
+
+} // namespace
+} // namespace kopse

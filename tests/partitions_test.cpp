@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The same rows cut into partitions, each with a thread, a step and a driver of its own, merged at a barrier:
+// every partition ends with the bits of a run over the whole.
+#include "exactness.hpp"
+
+#include <barrier>
+#include <mutex>
+#include <thread>
+
+namespace {
+
+using namespace exactness;
+using kopse::index;
+
+/// Where the partitions meet: each leaves the address of its part, reads those of the others, and goes on
+/// when all have.
+struct meeting {
+  explicit meeting(std::size_t parts) : slots(parts), barrier(static_cast<std::ptrdiff_t>(parts)) {}
+  std::vector<void const*> slots;
+  std::barrier<> barrier;
+};
+
+/// Merges in another order on each partition: nobody may see which.
+class thread_reduction : public kopse::reduction {
+public:
+  thread_reduction(meeting& m, std::size_t rank) : meeting_(m), rank_(rank) {}
+  void merge(kopse::data_summary& x) override { merge_all(x, add<kopse::data_summary>); }
+  void merge(kopse::cluster_sums& x) override { merge_all(x, add<kopse::cluster_sums>); }
+  void merge(kopse::exact_sum& x) override { merge_all(x, add<kopse::exact_sum>); }
+  void merge(kopse::far_rows& x) override {
+    merge_all(x, [](kopse::far_rows& a, kopse::far_rows const& b) { a.insert(a.end(), b.begin(), b.end()); });
+    std::sort(x.begin(), x.end(), kopse::farther);
+  }
+
+private:
+  template <class T> static void add(T& a, T const& b) { a += b; }
+  template <class T, class Add> void merge_all(T& x, Add const& add_to) {
+    meeting_.slots[rank_] = &x;
+    meeting_.barrier.arrive_and_wait();
+    std::size_t const parts = meeting_.slots.size();
+    T sum = x;
+    for (std::size_t i = 1; i < parts; ++i)
+      add_to(sum, *static_cast<T const*>(meeting_.slots[(rank_ + i) % parts]));
+    meeting_.barrier.arrive_and_wait(); // all have read
+    x = std::move(sum);
+  }
+  meeting& meeting_;
+  std::size_t rank_;
+};
+
+struct outcome {
+  kopse::run_result result;
+  std::vector<label> labels;
+};
+
+/// Runs the rows [first, last) as one of several partitions.
+template <class Real>
+outcome run_part(scenario<Real> const& s, config const& c, index first, index last,
+                 kopse::reduction& reduce) {
+  kopse::point_set<Real> points = s.points();
+  points.rows = points.rows.slice(first, last);
+  points.offset = first;
+  if (!points.weights.empty())
+    points.weights =
+        points.weights.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(last - first));
+  kopse::data_summary summary = kopse::summarise(points, true);
+  reduce.merge(summary);
+  double variance = 0;
+  for (auto const& v : summary.variance) variance += v.value();
+  variance /= static_cast<double>(summary.variance.size());
+  kopse::sum_layout const layout = summary.layout();
+  kopse::step_maker<Real> maker(points, layout, c.options());
+  auto const step = maker.make(s.start.rows());
+  kopse::driver_options o;
+  o.max_iter = s.settings.max_iter, o.tol = s.settings.tol, o.empty = s.settings.empty;
+  outcome out{kopse::iterate(*step, layout, s.start, variance, o, reduce), {}};
+  out.labels.resize(static_cast<std::size_t>(last - first));
+  step->labels(out.labels);
+  return out;
+}
+
+/// Where partition i of `parts` begins; the second of five is empty, the others differ in size.
+index begin_of(std::size_t i, std::size_t parts, index n) {
+  if (parts == 5 && i == 2) i = 1;
+  return n * static_cast<index>(i * (i + 1)) / static_cast<index>(parts * (parts + 1));
+}
+
+template <class Real>
+AssertionResult check_parts(scenario<Real> const& s, config const& c, std::size_t parts) {
+  meeting where(parts);
+  std::vector<outcome> outcomes(parts);
+  std::vector<std::thread> threads;
+  for (std::size_t i = 0; i < parts; ++i)
+    threads.emplace_back([&, i] {
+      thread_reduction reduce(where, i);
+      index const n = s.rows.rows();
+      outcomes[i] = run_part(s, c, begin_of(i, parts, n), begin_of(i + 1, parts, n), reduce);
+    });
+  for (std::thread& t : threads) t.join();
+  std::vector<label> labels;
+  AssertionResult r = AssertionSuccess();
+  for (outcome const& o : outcomes) {
+    labels.insert(labels.end(), o.labels.begin(), o.labels.end());
+    oracle::run const& e = s.expected;
+    int const exponent = oracle::scaled_weights(s.weights, s.rows.rows()).exponent;
+    if (r)
+      r = all({same_count("iterations", o.result.iterations, e.iterations),
+               same_matrix(o.result.centroids.view(), e.centroids.view()),
+               same_number("inertia", std::ldexp(o.result.inertia, exponent), e.inertia),
+               same_count("empty clusters", o.result.empty_clusters, e.empty_clusters),
+               same_count("reason", static_cast<index>(o.result.reason), static_cast<index>(e.reason))});
+  }
+  if (r) r = same_labels(labels, s.expected.labels);
+  if (r) return r;
+  return AssertionFailure() << s.name << " | " << name(c) << " | " << parts << " partitions: " << r.message();
+}
+
+template <class Real> void any_cut_gives_the_same_bits() {
+  std::size_t turn = 0;
+  for (std::size_t f = 0; f < families::family_names.size(); ++f)
+    for (std::size_t w = 0; w < families::weighting_names.size(); ++w) {
+      ++turn;
+      if (sanitized && turn % 4 != 0) continue;
+      plan p{static_cast<family>(f),
+             50 + turn,
+             80,
+             9,
+             3,
+             static_cast<weighting>(w),
+             static_cast<families::start>(turn % 6)};
+      p.settings = {turn % 3 == 0 ? 3 : 40, turn % 4 == 0 ? 1e-3 : 0,
+                    turn % 2 ? empty_policy::keep : empty_policy::relocate};
+      scenario<Real> s(p);
+      s.run_oracle();
+      for (config c : algorithms_and_trees()) {
+        c.leaf_size = leaf_sizes[turn % leaf_sizes.size()];
+        for (std::size_t const parts : {1u, 2u, 3u, 5u}) ASSERT_TRUE(check_parts(s, c, parts));
+      }
+    }
+}
+
+TEST(partitions, any_cut_gives_the_same_bits_double) { any_cut_gives_the_same_bits<double>(); }
+TEST(partitions, any_cut_gives_the_same_bits_float) { any_cut_gives_the_same_bits<float>(); }
+
+TEST(partitions, candidates_come_from_all_of_them) {
+  // Six clusters far from all rows: the farthest rows of the whole are spread over the partitions.
+  plan p{.data = family::uniform, .seed = 3, .n = 200, .k = 9, .start = families::start::far};
+  for (weighting const w : {weighting::none, weighting::with_zeros}) {
+    p.weights = w;
+    scenario<double> s(p);
+    s.run_oracle();
+    ASSERT_GE(s.expected.passes[0].relocations, 3);
+    for (config const& c : algorithms_and_trees())
+      for (std::size_t const parts : {2u, 5u}) ASSERT_TRUE(check_parts(s, c, parts));
+  }
+}
+
+TEST(partitions, many_rows) {
+  plan p{.data = family::clustered,
+         .seed = 4,
+         .n = sanitized ? 1000 : 8000,
+         .k = 30,
+         .start = families::start::far};
+  p.settings.max_iter = 10;
+  scenario<float> s(p);
+  s.run_oracle();
+  for (config c : algorithms_and_trees()) {
+    c.threads = 2;
+    for (std::size_t const parts : {2u, 3u}) ASSERT_TRUE(check_parts(s, c, parts));
+  }
+}
+
+} // namespace
