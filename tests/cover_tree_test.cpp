@@ -12,6 +12,7 @@
 
 #include "kopse/dual_tree_step.hpp"
 #include "kopse/random.hpp"
+#include "kopse/tree/binary_tree.hpp"
 #include "kopse/tree/cover_tree.hpp"
 #include "kopse/tree/measures.hpp"
 
@@ -350,7 +351,7 @@ TEST(CoverTree, TheDeepestTreeIsBuiltOnASmallStack) {
       cover_tree<double> const t(rows, 1, base);
       EXPECT_EQ(check_cover_tree(t, rows.view()), "") << base;
       EXPECT_LE(measure(t).depth, 1051);
-      EXPECT_GE(estimate_expansion(t).largest, 2);
+      EXPECT_GE(estimate_expansion(t, rows.view()).largest, 2);
     }
   });
 }
@@ -378,18 +379,40 @@ TEST(Measures, CountWithinIsBruteForce) {
 }
 
 TEST(Measures, ExpansionGrowsWithTheDimensionOfThePoints) {
+  auto const estimate = [](matrix<double> const& rows) {
+    expansion const e = estimate_expansion(cover_tree<double>(rows, 20), rows.view());
+    expansion const other = estimate_expansion(kd_tree<double>(rows, 3), rows.view());
+    EXPECT_EQ(e.largest, other.largest); // the tree only counts
+    EXPECT_EQ(e.mean, other.mean);
+    EXPECT_GE(e.largest, e.mean);
+    return e;
+  };
   double before = 1;
   for (index d = 1; d <= 3; ++d) {
-    expansion const e = estimate_expansion(cover_tree<double>(uniform(20000, d), 20));
-    EXPECT_GT(e.mean, before);
-    EXPECT_GE(e.largest, e.mean);
-    before = e.mean;
+    double const mean = estimate(uniform(20000, d)).mean;
+    EXPECT_GT(mean, before);
+    EXPECT_LT(mean, std::ldexp(1.1, static_cast<int>(d)));
+    before = mean;
   }
   // A line in 3 dimensions is a line.
   family const line{"", 20000, 3, [](index i, index j) { return static_cast<double>(i * (j + 1)); }};
-  EXPECT_LT(estimate_expansion(cover_tree<double>(rows_of<double>(line), 20)).mean, 2.1);
+  EXPECT_LT(estimate(rows_of<double>(line)).mean, 2.1);
+}
+
+TEST(Measures, ExpansionByHand) {
+  // 0, 1, 2, ... 8: about 4, balls of radius 1, 2, 4 hold 3, 5, 9 points.
+  matrix<double> const rows =
+      rows_of<double>({"", 9, 1, [](index i, index) { return static_cast<double>(i); }});
+  cover_tree<double> const t(rows, 1);
+  double const middle = 4;
+  EXPECT_EQ(count_within(t, &middle, 1), 3);
+  EXPECT_EQ(count_within(t, &middle, 4), 5);
+  EXPECT_EQ(estimate_expansion(t, rows.view()).largest, 3); // B(4, 1) and B(4, 1/2)
   family const equal{"", 50, 2, [](index, index) { return 1.0; }};
-  EXPECT_EQ(estimate_expansion(cover_tree<double>(rows_of<double>(equal), 20)).largest, 2);
+  matrix<double> const one = rows_of<double>(equal);
+  expansion const e = estimate_expansion(cover_tree<double>(one, 20), one.view());
+  EXPECT_EQ(e.largest, 2);
+  EXPECT_EQ(e.mean, 1);
 }
 
 } // namespace

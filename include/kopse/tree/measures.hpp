@@ -57,36 +57,34 @@ template <space_tree T> index count_within(T const& tree, double const* x, doubl
 /// An estimate from below of the expansion constant of a set S (D. Karger, M. Ruhl 2002): the smallest c >= 2
 /// with |B(p, 2Δ)| <= c·|B(p, Δ)| for all p in S and all Δ > 0, B(p, Δ) the points of S within Δ of p.
 struct expansion {
-  double largest = 2; ///< of |B(p, 2Δ)| / |B(p, Δ)| over all p and Δ tried, and 2
-  double mean =
-      1; ///< their mean, 2^d for evenly spread points but for those at the rim; it varies little with n
+  double largest = 2; ///< of |B(p, 2Δ)| / |B(p, Δ)| over all p and Δ tried, and 2; grows with what is tried
+  double mean = 1;    ///< their mean, near 2^m where points spread evenly in m dimensions, less at the rim
 };
 
-/// Tries `centres` points p, drawn by number from a fixed stream (all the points where there are no more),
-/// and for each the radii down from one that holds all points by halves, as far as more than p and its equals
-/// are in B(p, Δ).
-template <space_tree T> expansion estimate_expansion(T const& tree, index centres = 64) {
-  index const n = tree.points(tree.root()).size();
+/// Tries `centres` rows p, drawn from a fixed stream, with all powers of two Δ for which B(p, 2Δ) has more
+/// than p and its equals and B(p, Δ) has not all. The tree, on the rows, does not enter the result.
+template <space_tree T>
+expansion estimate_expansion(T const& tree, matrix_view<typename T::real> rows, index centres = 100) {
   random_stream const draws(0, 0);
   std::vector<double> x(static_cast<std::size_t>(tree.dims()));
   expansion result;
   double sum = 0;
   index tried = 0;
-  for (index i = 0; i < std::min(n, centres); ++i) {
-    index const position =
-        n <= centres
-            ? i
-            : static_cast<index>(draws.below(static_cast<std::uint64_t>(n), static_cast<std::uint64_t>(i)));
-    std::copy_n(tree.point(position), tree.dims(), x.begin());
+  for (index i = 0; i < centres; ++i) {
+    std::uint64_t const draw =
+        draws.below(static_cast<std::uint64_t>(rows.rows()), static_cast<std::uint64_t>(i));
+    std::copy_n(rows.row(static_cast<index>(draw)), tree.dims(), x.begin());
+    double radius2 = 1;
+    while (radius2 < tree.distance(tree.root(), x.data()).hi) radius2 *= 4;
     index const alone = count_within(tree, x.data(), 0);
-    index within = n;
-    for (double radius2 = tree.distance(tree.root(), x.data()).hi / 4; within > alone; radius2 /= 4) {
-      index const half = count_within(tree, x.data(), radius2);
+    for (index within = rows.rows(); within > alone;) {
+      index const half = count_within(tree, x.data(), radius2 /= 4);
       double const ratio = static_cast<double>(within) / static_cast<double>(half);
+      within = half;
+      if (half == rows.rows()) continue;
       result.largest = std::max(result.largest, ratio);
       sum += ratio;
       ++tried;
-      within = half;
     }
   }
   if (tried > 0) result.mean = sum / static_cast<double>(tried);
