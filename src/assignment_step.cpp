@@ -3,13 +3,13 @@
 
 #include <algorithm>
 
+#include "any_tree.hpp"
 #include "steps.hpp"
 
 namespace kopse {
 
 namespace {
 constexpr std::string_view algorithm_names[] = {"lloyd", "blacklist", "filter", "dualtree"};
-constexpr std::string_view tree_names[] = {"kd"};
 
 struct alias {
   std::string_view name, algorithm, tree;
@@ -78,7 +78,10 @@ work_counters& work_counters::operator+=(work_counters const& other) {
 }
 
 std::span<std::string_view const> algorithms() { return algorithm_names; }
-std::span<std::string_view const> trees() { return tree_names; }
+
+bool uses_tree(std::string_view algorithm) {
+  return algorithm == "blacklist" || algorithm == "filter" || algorithm == "dualtree";
+}
 
 void resolve(step_options& options) {
   for (alias const& a : aliases) {
@@ -87,7 +90,7 @@ void resolve(step_options& options) {
     if (!a.tree.empty()) options.tree = a.tree;
   }
   require_known("algorithm", options.algorithm, algorithm_names);
-  require_known("tree", options.tree, tree_names);
+  require_known("tree", options.tree, trees());
   if (options.leaf_size < 1)
     throw usage_error("leaf size " + std::to_string(options.leaf_size) + ": expected at least 1");
   if (options.threads < 1)
@@ -98,31 +101,34 @@ template <class Real> struct step_maker<Real>::parts {
   point_set<Real> points;
   sum_layout layout;
   step_options options;
-  std::shared_ptr<kd_tree<Real> const> tree;
+  built_tree<Real> tree;
 };
 
 template <class Real>
-step_maker<Real>::step_maker(point_set<Real> points, sum_layout layout, step_options options)
-    : parts_(std::make_unique<parts>(parts{points, std::move(layout), std::move(options), nullptr})) {
+step_maker<Real>::step_maker(point_set<Real> points, sum_layout layout, step_options options,
+                             built_tree<Real> tree)
+    : parts_(std::make_unique<parts>(parts{points, std::move(layout), std::move(options), std::move(tree)})) {
   resolve(parts_->options);
+  if (!uses_tree(parts_->options.algorithm)) parts_->tree = {};
+  if (parts_->tree && !parts_->tree.tree_->holds(points.rows))
+    throw usage_error("the tree was not built on these rows");
 }
 template <class Real> step_maker<Real>::~step_maker() = default;
 template <class Real> step_maker<Real>::step_maker(step_maker&&) noexcept = default;
 
 template <class Real> void step_maker<Real>::build() {
-  if (parts_->options.algorithm == "lloyd" || parts_->tree) return;
-  parts_->tree = std::make_shared<kd_tree<Real> const>(parts_->points.rows, parts_->options.leaf_size);
+  step_options const& o = parts_->options;
+  if (!uses_tree(o.algorithm) || parts_->tree) return;
+  parts_->tree = {o.tree, build_named<Real>(o.tree, parts_->points.rows, o.leaf_size, o.threads)};
 }
+
+template <class Real> built_tree<Real> const& step_maker<Real>::tree() const { return parts_->tree; }
 
 template <class Real> std::unique_ptr<assignment_step> step_maker<Real>::make(index k) {
   build();
-  if (parts_->options.algorithm == "lloyd")
-    return make_lloyd(parts_->points, parts_->layout, k, parts_->options);
-  if (parts_->options.algorithm == "blacklist")
-    return make_blacklist(parts_->tree, parts_->points, parts_->layout, k, parts_->options);
-  if (parts_->options.algorithm == "filter")
-    return make_filter(parts_->tree, parts_->points, parts_->layout, k, parts_->options);
-  return make_dualtree(parts_->tree, parts_->points, parts_->layout, k, parts_->options);
+  auto const& [points, layout, options, tree] = *parts_;
+  if (tree) return tree.tree_->make(points, layout, k, options);
+  return make_lloyd(points, layout, k, options);
 }
 
 template class step_maker<float>;

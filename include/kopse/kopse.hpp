@@ -21,5 +21,7 @@
 #include "kopse/tree/measures.hpp"
 #include "kopse/tree/neighbours.hpp"
 #include "kopse/tree/node_sums.hpp"
+#include "kopse/tree/octree.hpp"
+#include "kopse/tree/preorder_tree.hpp"
 #include "kopse/tree/space_tree.hpp"
 #include "kopse/tree_step.hpp"
