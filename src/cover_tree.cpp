@@ -180,8 +180,9 @@ private:
 
 /// Finds all of them their places. The cost is added to `distances` and `scores`.
 template <class Real>
-links find_links(matrix_view<Real> rows, scale_table const& scales, index& distances, index& scores) {
-  kd_tree<Real> const kd(rows, finder<Real>::group);
+links find_links(matrix_view<Real> rows, int threads, scale_table const& scales, index& distances,
+                 index& scores) {
+  kd_tree<Real> const kd(rows, finder<Real>::group, threads);
   finder<Real> places(kd);
   links all = places.run(scales);
   for (index x = 0; x < rows.rows(); ++x) all.rows.push_back(kd.row(x));
@@ -211,7 +212,8 @@ public:
     for (index& x : rows) x = of(all.rows, x);
   }
 
-  std::vector<cover_node> nodes;
+  std::vector<preorder_node> nodes;
+  std::vector<std::int32_t> node_scales;
   std::vector<index> rows; // by position in the cover tree
 
 private:
@@ -237,7 +239,8 @@ private:
       index const first = static_cast<index>(rows.size()), last = of(begin_, t.x + 1);
       int const scale = t.link == last ? no_scale : of(scale_, of(below_, t.link));
       bool const leaf = t.count <= leaf_size_ || scale == no_scale;
-      nodes.push_back({{first, first + t.count}, 1, leaf ? no_scale : scale});
+      nodes.push_back({{first, first + t.count}, 1});
+      node_scales.push_back(leaf ? no_scale : scale);
       if (leaf) {
         gather(t.x, t.link);
         continue;
@@ -276,14 +279,16 @@ private:
 } // namespace
 
 template <class Real>
-cover_tree<Real>::cover_tree(matrix_view<Real> rows, index leaf_size, double base)
-    : slack_(rows.cols()), scales_(base) {
+cover_tree<Real>::cover_tree(matrix_view<Real> rows, index leaf_size, int threads, double base)
+    : scales_(base), bounds_(rows.cols()) {
   {
-    assembly tree(find_links(rows, scales_, build_distances_, build_scores_), leaf_size);
+    assembly tree(find_links(rows, threads, scales_, build_distances_, build_scores_), leaf_size);
     nodes_ = std::move(tree.nodes);
+    node_scales_ = std::move(tree.node_scales);
     rows_ = std::move(tree.rows);
   }
   nodes_.shrink_to_fit();
+  node_scales_.shrink_to_fit();
   rows_.shrink_to_fit();
   points_ = matrix<Real>(rows.rows(), rows.cols());
   for (index i = 0; i < rows.rows(); ++i) std::copy_n(rows.row(row(i)), dims(), points_.row(i));
@@ -292,24 +297,22 @@ cover_tree<Real>::cover_tree(matrix_view<Real> rows, index leaf_size, double bas
 
 // From the leaves upwards. A self-child has the same routing point, so its points need no second look.
 template <class Real> void cover_tree<Real>::measure_radii() {
-  radii_.resize(nodes_.size());
-  std::vector<double> centre(static_cast<std::size_t>(dims()));
+  std::vector<double> farthest2(nodes_.size()), centre(static_cast<std::size_t>(dims()));
   for (node_id q = static_cast<node_id>(node_count()); q-- > 0;) {
     point_range const range = points(q);
     std::copy_n(routing_point(q), dims(), centre.begin());
-    bool const leaf = at(q).size == 1;
-    double farthest2 = leaf ? 0 : of(radii_, q + 1);
-    index const first = leaf ? range.first + 1 : points(q + 1).last;
+    double most = is_leaf(q) ? 0 : of(farthest2, q + 1);
+    index const first = is_leaf(q) ? range.first + 1 : points(q + 1).last;
     for (index i = first; i < range.last; ++i)
-      farthest2 = std::max(farthest2, squared_distance(point(i), centre.data(), dims()));
+      most = std::max(most, squared_distance(point(i), centre.data(), dims()));
     build_distances_ += range.last - first;
-    of(radii_, q) = farthest2;
+    of(farthest2, q) = most;
   }
-  for (node_id q = 0; q < node_count(); ++q)
-    of(radii_, q) = points(q).size() == 1 ? 0 : slack_.upper(of(radii_, q));
+  bounds_.reserve(node_count());
+  for (node_id q = 0; q < node_count(); ++q) bounds_.push(routing_point(q), of(farthest2, q));
 }
 
-template cover_tree<float>::cover_tree(matrix_view<float>, index, double);
-template cover_tree<double>::cover_tree(matrix_view<double>, index, double);
+template cover_tree<float>::cover_tree(matrix_view<float>, index, int, double);
+template cover_tree<double>::cover_tree(matrix_view<double>, index, int, double);
 
 } // namespace kopse

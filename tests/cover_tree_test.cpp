@@ -84,7 +84,7 @@ template <class Real> void expect_cover_tree(family const& f) {
   matrix<Real> const rows = rows_of<Real>(f);
   for (double const base : bases)
     for (index const leaf_size : {1, 4, 20}) {
-      cover_tree<Real> const t(rows, leaf_size, base);
+      cover_tree<Real> const t(rows, leaf_size, 1, base);
       EXPECT_EQ(check_cover_tree(t, rows.view()), "")
           << f.name << ", base " << base << ", leaf size " << leaf_size << ", " << sizeof(Real) << " bytes";
       EXPECT_LE(t.node_count(), 2 * f.n);
@@ -169,7 +169,7 @@ TEST(CoverTree, ScaleTable) {
   }
   EXPECT_THROW(scale_table(1), usage_error);
   EXPECT_THROW(scale_table(std::nan("")), usage_error);
-  EXPECT_THROW(cover_tree<double>(uniform(3, 1), 1, 0.5), usage_error);
+  EXPECT_THROW(cover_tree<double>(uniform(3, 1), 1, 1, 0.5), usage_error);
 }
 
 // ---- bounds
@@ -266,7 +266,7 @@ void expect_same_steps(matrix<Real> const& rows, index k, index leaf_size, doubl
                        std::string const& name) {
   point_set<Real> const points(rows.view());
   sum_layout const layout = summarise(points, false).layout();
-  auto const tree = std::make_shared<cover_tree<Real> const>(rows.view(), leaf_size, base);
+  auto const tree = std::make_shared<cover_tree<Real> const>(rows.view(), leaf_size, 1, base);
   dual_tree_step<cover_tree<Real>> step(tree, points, layout, k);
   step_options brute;
   brute.algorithm = "lloyd";
@@ -348,7 +348,7 @@ TEST(CoverTree, TheDeepestTreeIsBuiltOnASmallStack) {
       {"", n, 1, [](index i, index) { return i == 0 ? 0.0 : std::ldexp(1.0, 500 - static_cast<int>(i)); }});
   on_a_small_stack([&] {
     for (double const base : bases) {
-      cover_tree<double> const t(rows, 1, base);
+      cover_tree<double> const t(rows, 1, 1, base);
       EXPECT_EQ(check_cover_tree(t, rows.view()), "") << base;
       EXPECT_LE(measure(t).depth, 1051);
       EXPECT_GE(estimate_expansion(t, rows.view()).largest, 2);

@@ -21,22 +21,20 @@
 // most often far less than what follows from the scale, b^(s + 1) / (b − 1).
 //
 // Build: O(n log n) on sane data; 20 distances and 40 to 70 scores a point for a million points. Memory: the
-// points once more, in tree order and in their own type, 8 bytes a point for their rows, and 32 bytes a node,
-// of which there are n / 7 (3 dimensions) to n / 2 (7 dimensions) at the default leaf size of 20; 60 bytes a
-// point more while it is built. Take it for its bounds in theory (docs/theory.md), and where points lie in
-// far fewer dimensions than they have; in low dimension kd_tree is faster.
+// points once more, in tree order and in their own type, 8 bytes a point for their rows; a node, 36 bytes and
+// its routing point. Nodes are n / 7 (3 dimensions) to n / 2 (7 dimensions) at the default leaf size of 20.
+// 60 bytes a point more while it is built. Take it for its bounds in theory (docs/theory.md), and where
+// points lie in far fewer dimensions than they have; in low dimension kd_tree is faster.
 #pragma once
 
 #include <algorithm>
-#include <cstddef>
-#include <iterator>
 #include <limits>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "kopse/tree/bound.hpp"
-#include "kopse/tree/space_tree.hpp"
+#include "kopse/tree/preorder_tree.hpp"
 
 namespace kopse {
 
@@ -56,49 +54,6 @@ private:
   std::vector<double> squares_;
 };
 
-/// A node of a cover tree: its points, of which the routing point is the first; the number of nodes of its
-/// subtree, itself included; its scale.
-struct cover_node {
-  point_range points;
-  node_id size;
-  std::int32_t scale;
-};
-
-/// The children of a node: each lies behind the subtree of the one before.
-class cover_children {
-public:
-  class iterator {
-  public:
-    using value_type = node_id;
-    using difference_type = std::ptrdiff_t;
-    iterator() = default;
-    iterator(cover_node const* nodes, node_id q) : nodes_(nodes), q_(q) {}
-    node_id operator*() const { return q_; }
-    iterator& operator++() {
-      q_ += nodes_[q_].size;
-      return *this;
-    }
-    iterator operator++(int) {
-      iterator const old = *this;
-      ++*this;
-      return old;
-    }
-    bool operator==(iterator const& other) const { return q_ == other.q_; }
-
-  private:
-    cover_node const* nodes_ = nullptr;
-    node_id q_ = 0;
-  };
-
-  cover_children(cover_node const* nodes, node_id q) : nodes_(nodes), q_(q) {}
-  iterator begin() const { return {nodes_, q_ + 1}; }
-  iterator end() const { return {nodes_, q_ + nodes_[q_].size}; }
-
-private:
-  cover_node const* nodes_;
-  node_id q_;
-};
-
 template <class Real> class cover_tree {
 public:
   using real = Real;
@@ -109,34 +64,38 @@ public:
   /// Smaller bases make more levels, larger ones more children a node: 2 makes about the least work of both.
   static constexpr double default_base = 2;
 
-  /// Copies the rows, of which there is one at least; leaf_size >= 1, base >= 1.1.
-  cover_tree(matrix_view<Real> rows, index leaf_size, double base = default_base);
+  /// Copies the rows, of which there is one at least; leaf_size >= 1, base >= 1.1. The tree is the same for
+  /// any number of threads, which are at work for a small part of it only.
+  cover_tree(matrix_view<Real> rows, index leaf_size, int threads = 1, double base = default_base);
 
   index dims() const { return points_.cols(); }
   index node_count() const { return static_cast<index>(nodes_.size()); }
   node_id root() const { return 0; }
-  cover_children children(node_id q) const { return {nodes_.data(), q}; }
-  point_range points(node_id q) const { return at(q).points; }
+  preorder_children children(node_id q) const { return {nodes_.data(), q}; }
+  point_range points(node_id q) const { return nodes_[static_cast<std::size_t>(q)].points; }
   Real const* point(index position) const { return points_.row(position); }
   index row(index position) const { return rows_[static_cast<std::size_t>(position)]; }
 
   template <class Other> interval distance(node_id q, cover_tree<Other> const& other, node_id r) const {
-    return within(square(routing_point(q), other.routing_point(r)), radius(q) + other.radius(r));
+    return bounds_.distance(q, other.bounds_, r);
   }
-  interval distance(node_id q, double const* x) const {
-    return within(square(routing_point(q), x), radius(q));
+  interval distance(node_id q, double const* x) const { return bounds_.distance(q, x); }
+  void distances(node_id q, double const* x, index m, index stride, double* lo2, double* hi2) const {
+    bounds_.distances(q, x, m, stride, lo2, hi2);
   }
-  void distances(node_id q, double const* x, index m, index stride, double* lo2, double* hi2) const;
-  bool nearer(node_id q, double const* near, double const* far, double near_hi2) const;
-  double lowest(node_id q, double const* w) const;
-  double extent(node_id q) const { return 4 * radius(q) * radius(q); } // squared diameter
+  bool nearer(node_id q, double const* near, double const* far, double near_hi2) const {
+    return bounds_.nearer(q, near, far, near_hi2);
+  }
+  double lowest(node_id q, double const* w) const { return bounds_.lowest(q, w); }
+  double extent(node_id q) const { return bounds_.extent(q); }
 
-  /// Of every node of a cover tree.
-  Real const* routing_point(node_id q) const { return point(at(q).points.first); }
-  double radius(node_id q) const { return radii_[static_cast<std::size_t>(q)]; }
-  int scale(node_id q) const { return at(q).scale; }
-
+  /// The routing point is the first point of its node.
+  Real const* routing_point(node_id q) const { return point(points(q).first); }
+  /// The true distance from the routing point to each point of the node is at most this.
+  double radius(node_id q) const { return bounds_.radius(q); }
+  int scale(node_id q) const { return node_scales_[static_cast<std::size_t>(q)]; }
   scale_table const& scales() const { return scales_; }
+
   /// The cover tree imbalance i_t: how many levels are missing between nodes and their parents, in all; that
   /// of a leaf counts down to the smallest scale of the tree (the paper's definitions 3 and 4).
   index imbalance() const;
@@ -146,83 +105,27 @@ public:
   index build_scores() const { return build_scores_; }
 
 private:
-  cover_node const& at(node_id q) const { return nodes_[static_cast<std::size_t>(q)]; }
-
-  // Of computed d² over pairs that are at most `reach` nearer or farther than a distance with computed square
-  // d2. The slack of lower() and upper() has room for the rounding of the sum and of the difference.
-  interval within(double d2, double reach) const {
-    double const least = std::max(0.0, slack_.down(slack_.lower(d2) - reach));
-    return slack_.outward({least * least, slack_.squared(slack_.upper(d2) + reach)});
-  }
-  template <class A, class B> double square(A const* a, B const* b) const {
-    double sum = 0;
-    for (index j = 0; j < dims(); ++j) {
-      double const difference = static_cast<double>(a[j]) - static_cast<double>(b[j]);
-      sum += difference * difference;
-    }
-    return sum;
-  }
+  template <class> friend class cover_tree;
+  bool is_leaf(node_id q) const { return children(q).empty(); }
   void measure_radii();
 
-  slack slack_;
   scale_table scales_;
   matrix<Real> points_;
   std::vector<index> rows_;
-  std::vector<cover_node> nodes_; // each before its children
-  std::vector<double> radii_;     // the true distance from the routing point to each point is at most this
+  std::vector<preorder_node> nodes_;
+  std::vector<std::int32_t> node_scales_;
+  balls<Real> bounds_; // about the routing points
   index build_distances_ = 0, build_scores_ = 0;
 };
 
-/// distance() to m points stored by dimension (coordinate j of point i at x[j·stride + i]), all at once.
-template <class Real>
-void cover_tree<Real>::distances(node_id q, double const* x, index m, index stride, double* lo2,
-                                 double* hi2) const {
-  Real const* const c = routing_point(q);
-  std::fill_n(lo2, m, 0.0);
-  for (index j = 0; j < dims(); ++j, x += stride) {
-    double const cj = static_cast<double>(c[j]);
-    for (index i = 0; i < m; ++i) lo2[i] += (x[i] - cj) * (x[i] - cj);
-  }
-  for (index i = 0; i < m; ++i) {
-    interval const s = within(lo2[i], radius(q));
-    lo2[i] = s.lo;
-    hi2[i] = s.hi;
-  }
-}
-
-/// Is computed d²(p, far) > computed d²(p, near) for every point p of the ball? (False: perhaps not.)
-/// d²(p, far) − d²(p, near) is linear in p with slope 2·‖far − near‖, so in the ball it is least where one
-/// goes by the radius from the routing point straight towards far. What rounding can do is as for
-/// boxes::nearer; that of `most` is in the slack of upper().
-template <class Real>
-bool cover_tree<Real>::nearer(node_id q, double const* near, double const* far, double near_hi2) const {
-  double const to_near = square(routing_point(q), near), to_far = square(routing_point(q), far);
-  double const most = 2 * radius(q) * slack_.upper(square(near, far));
-  return to_far - to_near - most > slack_.of_squares(near_hi2, to_far + to_near);
-}
-
-/// At most min w·p over the ball: w·c − radius·‖w‖, less the rounding of the sum.
-template <class Real> double cover_tree<Real>::lowest(node_id q, double const* w) const {
-  Real const* const c = routing_point(q);
-  double sum = 0, magnitude = 0, norm2 = 0;
-  for (index j = 0; j < dims(); ++j) {
-    double const term = w[j] * static_cast<double>(c[j]);
-    sum += term;
-    magnitude += std::abs(term);
-    norm2 += w[j] * w[j];
-  }
-  double const reach = radius(q) * slack_.upper(norm2);
-  return sum - reach - (magnitude + reach) * static_cast<double>(dims() + 3) * 0x1p-51 - 0x1p-1060;
-}
-
 template <class Real> index cover_tree<Real>::imbalance() const {
   int smallest = std::numeric_limits<int>::max();
-  for (cover_node const& n : nodes_)
-    if (n.size > 1) smallest = std::min(smallest, n.scale);
+  for (node_id q = 0; q < node_count(); ++q)
+    if (!is_leaf(q)) smallest = std::min(smallest, scale(q));
   index missing = 0;
   for (node_id q = 0; q < node_count(); ++q)
     for (node_id const c : children(q))
-      missing += scale(q) - (at(c).size > 1 ? scale(c) : std::min(scale(q) - 1, smallest)) - 1;
+      missing += scale(q) - 1 - (is_leaf(c) ? std::min(scale(q) - 1, smallest) : scale(c));
   return missing;
 }
 
