@@ -61,6 +61,9 @@ template std::shared_ptr<any_tree<double> const> build_named(std::string_view, m
                                                              int);
 
 template <class Real> index built_tree<Real>::node_count() const { return tree_ ? tree_->node_count() : 0; }
+template <class Real> tree_report built_tree<Real>::report() const {
+  return tree_ ? tree_->report() : tree_report{};
+}
 template class built_tree<float>;
 template class built_tree<double>;
 

@@ -62,26 +62,27 @@ struct expansion {
 };
 
 /// Tries `centres` rows p, drawn from a fixed stream, with all powers of two Δ for which B(p, 2Δ) has more
-/// than p and its equals and B(p, Δ) has not all. The tree, on the rows, does not enter the result.
-template <space_tree T>
-expansion estimate_expansion(T const& tree, matrix_view<typename T::real> rows, index centres = 100) {
+/// than p and its equals and B(p, Δ) has not all. Any tree on the same rows gives the same.
+template <space_tree T> expansion estimate_expansion(T const& tree, index centres = 100) {
+  index const n = tree.points(tree.root()).size();
+  std::vector<index> position(static_cast<std::size_t>(n)); // of each row
+  for (index i = 0; i < n; ++i) position[static_cast<std::size_t>(tree.row(i))] = i;
   random_stream const draws(0, 0);
   std::vector<double> x(static_cast<std::size_t>(tree.dims()));
   expansion result;
   double sum = 0;
   index tried = 0;
   for (index i = 0; i < centres; ++i) {
-    std::uint64_t const draw =
-        draws.below(static_cast<std::uint64_t>(rows.rows()), static_cast<std::uint64_t>(i));
-    std::copy_n(rows.row(static_cast<index>(draw)), tree.dims(), x.begin());
+    std::uint64_t const row = draws.below(static_cast<std::uint64_t>(n), static_cast<std::uint64_t>(i));
+    std::copy_n(tree.point(position[row]), tree.dims(), x.begin());
     double radius2 = 1;
     while (radius2 < tree.distance(tree.root(), x.data()).hi) radius2 *= 4;
     index const alone = count_within(tree, x.data(), 0);
-    for (index within = rows.rows(); within > alone;) {
+    for (index within = n; within > alone;) {
       index const half = count_within(tree, x.data(), radius2 /= 4);
       double const ratio = static_cast<double>(within) / static_cast<double>(half);
       within = half;
-      if (half == rows.rows()) continue;
+      if (half == n) continue;
       result.largest = std::max(result.largest, ratio);
       sum += ratio;
       ++tried;
