@@ -17,6 +17,7 @@ public:
   virtual std::unique_ptr<assignment_step> make(point_set<Real> const& points, sum_layout const& layout,
                                                 index k, step_options const& options) const = 0;
   virtual index node_count() const = 0;
+  virtual tree_report report() const = 0;
   /// Are these the rows that the tree was built on?
   virtual bool holds(matrix_view<Real> rows) const = 0;
 };

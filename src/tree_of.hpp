@@ -6,6 +6,7 @@
 #include "blacklist.hpp"
 #include "filter.hpp"
 #include "kopse/dual_tree_step.hpp"
+#include "kopse/tree/cover_tree.hpp"
 
 namespace kopse {
 
@@ -25,6 +26,15 @@ public:
   }
 
   index node_count() const override { return tree_->node_count(); }
+
+  tree_report report() const override {
+    tree_report result;
+    static_cast<tree_size&>(result) = measure(*tree_);
+    if constexpr (std::same_as<Tree, cover_tree<real>>)
+      result.of_cover = {tree_->scales().base(), tree_->imbalance(), estimate_expansion(*tree_),
+                         tree_->build_distances(), tree_->build_scores()};
+    return result;
+  }
 
   bool holds(matrix_view<real> rows) const override {
     if (rows.rows() != tree_->points(tree_->root()).size() || rows.cols() != tree_->dims()) return false;

@@ -6,6 +6,7 @@
 #include "any_tree.hpp"
 #include "kopse/parallel.hpp"
 #include "kopse/tree/binary_tree.hpp"
+#include "kopse/tree/cover_tree.hpp"
 #include "kopse/tree/octree.hpp"
 
 namespace kopse {
@@ -20,7 +21,8 @@ template <class Real>
 constexpr named_tree<Real> table[] = {{"kd", build_any<kd_tree<Real>>},
                                       {"kd-median", build_any<kd_median_tree<Real>>},
                                       {"ball", build_any<ball_tree<Real>>},
-                                      {"octree", build_any<octree<Real>>}};
+                                      {"octree", build_any<octree<Real>>},
+                                      {"cover", build_any<cover_tree<Real>>}};
 
 constexpr auto names = [] {
   std::array<std::string_view, std::size(table<double>)> all;
@@ -59,6 +61,9 @@ template std::shared_ptr<any_tree<double> const> build_named(std::string_view, m
                                                              int);
 
 template <class Real> index built_tree<Real>::node_count() const { return tree_ ? tree_->node_count() : 0; }
+template <class Real> tree_report built_tree<Real>::report() const {
+  return tree_ ? tree_->report() : tree_report{};
+}
 template class built_tree<float>;
 template class built_tree<double>;
 

@@ -7,6 +7,7 @@
 #include <array>
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -15,6 +16,7 @@
 #include "kopse/exact_sum.hpp"
 #include "kopse/metric.hpp"
 #include "kopse/point_set.hpp"
+#include "kopse/tree/measures.hpp"
 
 namespace kopse {
 
@@ -156,6 +158,18 @@ bool uses_tree(std::string_view algorithm);
 /// list of names for an unknown one, and for a leaf size, number of groups or of threads that cannot be.
 void resolve(step_options& options);
 
+/// What there is to tell of a tree, beside its size.
+struct tree_report : tree_size {
+  /// Of a cover tree alone (tree/cover_tree.hpp).
+  struct cover {
+    double base;
+    index imbalance;
+    expansion points; ///< of its points, an estimate
+    index build_distances, build_scores;
+  };
+  std::optional<cover> of_cover;
+};
+
 template <class Real> class any_tree; // src/any_tree.hpp
 template <class Real> class step_maker;
 
@@ -168,6 +182,7 @@ public:
       : name_(std::move(name)), tree_(std::move(tree)) {}
   std::string const& name() const { return name_; } ///< one of trees(), or "" of no tree
   index node_count() const;
+  tree_report report() const; ///< all 0 of no tree
   explicit operator bool() const { return tree_ != nullptr; }
 
 private:

@@ -17,6 +17,8 @@
 #include "kopse/seeding.hpp"
 #include "kopse/tree/binary_tree.hpp"
 #include "kopse/tree/bound.hpp"
+#include "kopse/tree/cover_tree.hpp"
+#include "kopse/tree/measures.hpp"
 #include "kopse/tree/neighbours.hpp"
 #include "kopse/tree/node_sums.hpp"
 #include "kopse/tree/octree.hpp"

@@ -144,8 +144,8 @@ private:
   std::vector<Real> corners_;
 };
 
-/// Balls about the middle of the box around each node's points; d numbers of the points' own type and 8 bytes
-/// a node.
+/// Balls about the middle of the box around each node's points, or about a given point; d numbers of the
+/// points' own type and 8 bytes a node.
 template <class Real> class balls {
 public:
   explicit balls(index dims) : d_(dims), slack_(dims) {}
@@ -163,6 +163,15 @@ public:
     double farthest2 = 0;
     for (index i = range.first; i < range.last; ++i)
       farthest2 = std::max(farthest2, square(rows.point(i), c));
+    radii_.push_back(slack_.upper(farthest2));
+  }
+  void reserve(index nodes) {
+    centres_.reserve(static_cast<std::size_t>(nodes * d_));
+    radii_.reserve(static_cast<std::size_t>(nodes));
+  }
+  /// Appends the ball about a point that reaches to points whose computed d² from it are at most farthest2.
+  void push(Real const* centre, double farthest2) {
+    centres_.insert(centres_.end(), centre, centre + d_);
     radii_.push_back(slack_.upper(farthest2));
   }
   void append(balls const& other) {
