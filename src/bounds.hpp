@@ -22,9 +22,9 @@ struct point_bounds {
 
 /// What all points of one owner share in an assignment.
 struct owner_shift {
-  double moved;  ///< how far the owner moved, at least
-  double others; ///< how far any other centroid moved, at least
-  double gap;    ///< from the owner to the nearest other centroid, at most; after the move
+  double moved;  ///< the owner moved no farther than this
+  double others; ///< and no other centroid farther than this
+  double gap;    ///< no other centroid is nearer to the owner than this, after the move
 };
 
 /// Bounds that hold after the move: by the triangle inequality the distance to a centroid changes by no more
