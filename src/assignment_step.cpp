@@ -15,8 +15,11 @@ constexpr std::string_view algorithm_names[] = {"lloyd",    "hamerly",   "elkan"
 struct alias {
   std::string_view name, algorithm, tree;
 };
-constexpr alias aliases[] = {
-    {"naive", "lloyd", ""}, {"pelleg-moore", "blacklist", ""}, {"dualtree-kd", "dualtree", "kd"}};
+constexpr alias aliases[] = {{"naive", "lloyd", ""},
+                             {"pelleg-moore", "blacklist", ""},
+                             {"dualtree-kd", "dualtree", "kd"},
+                             {"dualtree-ct", "dualtree", "cover"},
+                             {"dualtree-covertree", "dualtree", "cover"}};
 
 void require_known(std::string_view what, std::string_view name, std::span<std::string_view const> known) {
   if (std::find(known.begin(), known.end(), name) != known.end()) return;
@@ -129,7 +132,7 @@ template <class Real> step_maker<Real>::step_maker(step_maker&&) noexcept = defa
 
 template <class Real> void step_maker<Real>::build() {
   step_options const& o = parts_->options;
-  if (!uses_tree(o.algorithm) || parts_->tree) return;
+  if (!uses_tree(o.algorithm) || parts_->tree || parts_->points.size() == 0) return;
   parts_->tree = {o.tree, build_named<Real>(o.tree, parts_->points.rows, o.leaf_size, o.threads)};
 }
 
@@ -139,7 +142,8 @@ template <class Real> std::unique_ptr<assignment_step> step_maker<Real>::make(in
   build();
   auto const& [points, layout, options, tree] = *parts_;
   std::string const& name = options.algorithm;
-  if (name == "lloyd") return make_lloyd(points, layout, k, options);
+  // A partition may be without rows, a tree may not.
+  if (name == "lloyd" || points.size() == 0) return make_lloyd(points, layout, k, options);
   if (name == "hamerly") return make_hamerly(points, layout, k, options);
   if (name == "elkan") return make_elkan(points, layout, k, options);
   if (name == "yinyang") return make_yinyang(points, layout, k, options);
