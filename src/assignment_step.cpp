@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "any_tree.hpp"
 #include "steps.hpp"
 
 namespace kopse {
@@ -10,13 +11,15 @@ namespace kopse {
 namespace {
 constexpr std::string_view algorithm_names[] = {"lloyd",    "hamerly",   "elkan",  "yinyang",
                                                 "exponion", "blacklist", "filter", "dualtree"};
-constexpr std::string_view tree_names[] = {"kd"};
 
 struct alias {
   std::string_view name, algorithm, tree;
 };
-constexpr alias aliases[] = {
-    {"naive", "lloyd", ""}, {"pelleg-moore", "blacklist", ""}, {"dualtree-kd", "dualtree", "kd"}};
+constexpr alias aliases[] = {{"naive", "lloyd", ""},
+                             {"pelleg-moore", "blacklist", ""},
+                             {"dualtree-kd", "dualtree", "kd"},
+                             {"dualtree-ct", "dualtree", "cover"},
+                             {"dualtree-covertree", "dualtree", "cover"}};
 
 void require_known(std::string_view what, std::string_view name, std::span<std::string_view const> known) {
   if (std::find(known.begin(), known.end(), name) != known.end()) return;
@@ -87,7 +90,6 @@ work_counters& work_counters::operator+=(work_counters const& other) {
 }
 
 std::span<std::string_view const> algorithms() { return algorithm_names; }
-std::span<std::string_view const> trees() { return tree_names; }
 
 bool uses_tree(std::string_view algorithm) {
   return algorithm == "blacklist" || algorithm == "filter" || algorithm == "dualtree";
@@ -100,7 +102,7 @@ void resolve(step_options& options) {
     if (!a.tree.empty()) options.tree = a.tree;
   }
   require_known("algorithm", options.algorithm, algorithm_names);
-  require_known("tree", options.tree, tree_names);
+  require_known("tree", options.tree, trees());
   if (options.leaf_size < 1)
     throw usage_error("leaf size " + std::to_string(options.leaf_size) + ": expected at least 1");
   if (options.groups < 0)
@@ -113,34 +115,40 @@ template <class Real> struct step_maker<Real>::parts {
   point_set<Real> points;
   sum_layout layout;
   step_options options;
-  std::shared_ptr<kd_tree<Real> const> tree;
+  built_tree<Real> tree;
 };
 
 template <class Real>
-step_maker<Real>::step_maker(point_set<Real> points, sum_layout layout, step_options options)
-    : parts_(std::make_unique<parts>(parts{points, std::move(layout), std::move(options), nullptr})) {
+step_maker<Real>::step_maker(point_set<Real> points, sum_layout layout, step_options options,
+                             built_tree<Real> tree)
+    : parts_(std::make_unique<parts>(parts{points, std::move(layout), std::move(options), std::move(tree)})) {
   resolve(parts_->options);
+  if (!uses_tree(parts_->options.algorithm)) parts_->tree = {};
+  if (parts_->tree && !parts_->tree.tree_->holds(points.rows))
+    throw usage_error("the tree was not built on these rows");
 }
 template <class Real> step_maker<Real>::~step_maker() = default;
 template <class Real> step_maker<Real>::step_maker(step_maker&&) noexcept = default;
 
 template <class Real> void step_maker<Real>::build() {
-  if (!uses_tree(parts_->options.algorithm) || parts_->tree) return;
-  parts_->tree = std::make_shared<kd_tree<Real> const>(parts_->points.rows, parts_->options.leaf_size);
+  step_options const& o = parts_->options;
+  if (!uses_tree(o.algorithm) || parts_->tree || parts_->points.size() == 0) return;
+  parts_->tree = {o.tree, build_named<Real>(o.tree, parts_->points.rows, o.leaf_size, o.threads)};
 }
+
+template <class Real> built_tree<Real> const& step_maker<Real>::tree() const { return parts_->tree; }
 
 template <class Real> std::unique_ptr<assignment_step> step_maker<Real>::make(index k) {
   build();
   auto const& [points, layout, options, tree] = *parts_;
   std::string const& name = options.algorithm;
-  if (name == "lloyd") return make_lloyd(points, layout, k, options);
+  // A partition may be without rows, a tree may not.
+  if (name == "lloyd" || points.size() == 0) return make_lloyd(points, layout, k, options);
   if (name == "hamerly") return make_hamerly(points, layout, k, options);
   if (name == "elkan") return make_elkan(points, layout, k, options);
   if (name == "yinyang") return make_yinyang(points, layout, k, options);
   if (name == "exponion") return make_exponion(points, layout, k, options);
-  if (name == "blacklist") return make_blacklist(tree, points, layout, k, options);
-  if (name == "filter") return make_filter(tree, points, layout, k, options);
-  return make_dualtree(tree, points, layout, k, options);
+  return tree.tree_->make(points, layout, k, options);
 }
 
 template class step_maker<float>;

@@ -61,7 +61,7 @@ private:
     this->check_stop();
     lo2_.resize(static_cast<std::size_t>(all.m));
     hi2_.resize(static_cast<std::size_t>(all.m));
-    tree_->distances(q, coordinates_.data() + all.coordinate, all.m, all.m, lo2_.data(), hi2_.data());
+    distances_to(*tree_, q, coordinates_.data() + all.coordinate, all.m, all.m, lo2_.data(), hi2_.data());
     work_.node_scores += all.m;
     kept_.clear();
     std::size_t const chosen = Choice::choose(lo2_, hi2_); // or none
@@ -79,8 +79,8 @@ private:
 
   bool beyond_bisector(node_id q, list const& all, std::size_t i, std::size_t chosen) {
     ++work_.node_scores;
-    return tree_->nearer(q, centroids_.row(names_[all.name + chosen]), centroids_.row(names_[all.name + i]),
-                         hi2_[chosen]);
+    return dominates(*tree_, q, centroids_.row(names_[all.name + chosen]),
+                     centroids_.row(names_[all.name + i]), hi2_[chosen]);
   }
 
   list push(list const& all) {

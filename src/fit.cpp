@@ -83,7 +83,7 @@ void add_warnings(result& r, index k, options const& o) {
     r.warnings.push_back("starting centroids were given: one run in place of " + std::to_string(o.restarts));
 }
 
-template <class Real> result fit_any(point_set<Real> points, index k, options o) {
+template <class Real> result fit_any(point_set<Real> points, index k, options o, built_tree<Real> tree = {}) {
   float_environment const environment;
   resolve(o);
   check(points.size(), points.dims(), k, o);
@@ -106,7 +106,7 @@ template <class Real> result fit_any(point_set<Real> points, index k, options o)
 
   result best;
   phase_seconds seconds;
-  step_maker<Real> maker(points, layout, o);
+  step_maker<Real> maker(points, layout, o, std::move(tree));
   {
     stopwatch const watch(seconds.tree);
     maker.build();
@@ -132,7 +132,7 @@ template <class Real> result fit_any(point_set<Real> points, index k, options o)
   for (iteration_record& record : best.trace) record.inertia = std::ldexp(record.inertia, exponent);
   best.seconds = seconds;
   best.algorithm = o.algorithm;
-  best.tree = uses_tree(o.algorithm) ? o.tree : "";
+  best.tree = maker.tree().name();
   add_warnings(best, k, o);
   return best;
 }
@@ -174,6 +174,12 @@ std::vector<label> predict_any(matrix_view<Real> rows, matrix_view<double> centr
 
 result fit(point_set<double> points, index k, options const& o) { return fit_any(points, k, o); }
 result fit(point_set<float> points, index k, options const& o) { return fit_any(points, k, o); }
+result fit(point_set<double> points, index k, options const& o, built_tree<double> const& tree) {
+  return fit_any(points, k, o, tree);
+}
+result fit(point_set<float> points, index k, options const& o, built_tree<float> const& tree) {
+  return fit_any(points, k, o, tree);
+}
 
 std::vector<label> predict(matrix_view<double> rows, matrix_view<double> centroids, int threads) {
   return predict_any(rows, centroids, threads);

@@ -179,6 +179,8 @@ TEST(cases, unknown_names_are_answered_with_the_known) {
   EXPECT_NE(refused([](options& o) { o.restarts = 0; }), "");
   EXPECT_EQ(refused([](options& o) { o.algorithm = "naive"; }), "");
   EXPECT_EQ(refused([](options& o) { o.algorithm = "dualtree-kd"; }), "");
+  for (char const* other : {"pelleg-moore", "dualtree-ct", "dualtree-covertree"})
+    EXPECT_EQ(refused([&](options& o) { o.algorithm = other; }), "") << other;
 }
 
 } // namespace

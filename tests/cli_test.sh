@@ -80,6 +80,8 @@ test_page_names_all_fields_of_stats() {
   run fit points.csv -k 5 -q --stats stats.json
   grep -oE '"[a-z_]+":' stats.json | tr -d '":' | sort -u |
     grep -vE "^($(stats '["trace"][0]["prunes"].keys()' | grep -oE '[a-z_]+' | grep -v dict | paste -sd '|'))$" >fields
+  run info points.csv --tree cover --stats stats.json
+  grep -oE '"[a-z_]+":' stats.json | tr -d '":' | sort -u >>fields
   while read -r field; do grep -q "\`$field\`" "$docs" || fail "the page lacks $field"; done <fields
 }
 
@@ -327,6 +329,24 @@ test_info() {
   done
   run info four.npy && expect_out '^type: float32' && expect_out '^mapped: yes'
   run info -i four.npy && expect_rc 0
+}
+
+test_info_of_trees() {
+  for tree in kd kd-median ball octree cover; do
+    run info points.csv --tree "$tree" --leaf-size 5 --stats stats.json
+    expect_rc 0
+    for line in "tree: $tree \\(leaf size 5\\)" 'nodes: [0-9]+' 'leaves: [0-9]+' 'depth: [0-9]+'; do expect_out "^$line\$"; done
+    [ "$(stats '["tree"]["name"]') $(stats '["n"]') $(stats '["tree"]["leaf_size"]')" = "$tree 3000 5" ] || fail 'the JSON says otherwise'
+    for field in nodes leaves depth; do expect_out "^$field: $(stats "['tree']['$field']")\$"; done
+  done
+  expect_out '^base: 2$' && expect_out '^imbalance: [0-9]+$'
+  expect_out '^expansion constant: at least [0-9.]+ \(mean ratio [0-9.]+\)$'
+  run info four.csv --tree cover --leaf-size 1 && expect_rc 0 && expect_out '^leaves: 4$'
+  run info four.csv --stats stats.json
+  [ "$(stats '["columns"][0]["mean"]') $(stats '.get("tree")')" = '5.5 None' ] || fail 'mean, no tree'
+  run info four.csv --tree oak && expect_error 2 "unknown --tree 'oak': expected one of kd,"
+  run info missing.csv --stats s.txt && expect_error 2 '--stats s.txt.*\.json'
+  run info four.csv --leaf-size 0 && expect_error 2 'leaf-size'
 }
 
 test_float32_gives_the_same() {

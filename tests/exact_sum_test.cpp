@@ -170,7 +170,7 @@ mpz_class value(exact_sums const& sums, index row, index column) {
 
 TEST(sum_layout, holds_count_times_the_largest_at_every_width) {
   for (int low = 40; low < 400; ++low)
-    for (index const n : {2, 3, 4, 5, 8, 9})
+    for (index const n : {2, 3, 4, 7, 8, 15})
       for (double const sign : {1.0, -1.0}) {
         matrix<double> rows(n, 1); // all the largest but for one, the lowest bit of the table
         for (index i = 0; i < n; ++i) rows(i, 0) = sign * (i == 0 ? std::ldexp(1.0, -low) : 2 - 0x1p-52);
@@ -365,6 +365,29 @@ TEST(exact_sums, equal_rows_are_their_own_mean_whatever_they_weigh) {
     double mean = 0;
     sums.mean(0, &mean);
     ASSERT_EQ(mean, x) << trial;
+  }
+}
+
+TEST(exact_sums, subnormal_means_are_rounded_once_too) {
+  families::random r(12);
+  for (int trial = 0; trial < 4000; ++trial) {
+    index const n = 2 + r.below(6);
+    matrix<double> rows(n, 1);
+    std::vector<double> weights;
+    for (index i = 0; i < n; ++i) {
+      rows(i, 0) = families::of_exponent(r, -1022 - trial % 5);
+      weights.push_back(trial % 2 ? 1.0 : r.unit() + 0.5);
+    }
+    point_set<double> const points(rows.view(), weights);
+    exact_sums sums(kopse::summarise(points, false).layout(), 1);
+    oracle::totals totals(1, 1);
+    for (index i = 0; i < n; ++i) {
+      sums.add(0, rows.row(i), points.weight(i), 1);
+      totals.add(0, rows.row(i), points.weight(i));
+    }
+    double mean = 0;
+    sums.mean(0, &mean);
+    ASSERT_EQ(bits(mean), bits(totals.mean(0, 0))) << trial;
   }
 }
 

@@ -42,6 +42,22 @@ TEST(fit, bisectors_of_squares_that_underflow_in_many_columns) {
   }
 }
 
+TEST(fit, measures_the_shift_to_the_last_bit) {
+  for (std::uint64_t seed = 1; seed <= (sanitized ? 3 : 20); ++seed) {
+    plan p{.data = family::uniform, .seed = seed, .n = 60, .k = 9, .d = 7, .start = start::mixed};
+    scenario<double> s(p);
+    s.run_oracle();
+    // The tolerance at which the first move is just small enough, and its neighbours.
+    double tol = oracle::shift2(s.passes[0]) / oracle::mean_variance(s.rows.view());
+    for (int i = 0; i < 3; ++i) tol = std::nextafter(tol, 0.0);
+    for (int i = 0; i < 7; ++i, tol = std::nextafter(tol, HUGE_VAL)) {
+      s.settings.tol = tol;
+      s.expected = oracle::lloyd(s.rows.view(), std::span<double const>(s.weights), s.start, s.settings);
+      ASSERT_TRUE(check_fit(s, algorithms_and_trees().front()));
+    }
+  }
+}
+
 TEST(fit, verifies_itself_on_request) {
   scenario<double> s({.data = family::lattice, .seed = 9, .n = 90, .k = 12, .start = start::far});
   s.run_oracle();

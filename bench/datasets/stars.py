@@ -16,22 +16,16 @@ Needs:    Python 3.11, numpy, and apt-get and dpkg-deb (or the package's FITS fi
 
 import argparse
 import re
-import subprocess
-import sys
-import tempfile
 from pathlib import Path
 
 import numpy as np
 
-from common import cache_folder, save, sha256
+from common import cache_folder, expect, fits_tables, read_package, save, sha256, shuffled
 
-PACKAGE = "astrometry-data-tycho2-07-littleendian"
-FITS_IN_PACKAGE = "usr/share/astrometry/index-tycho2-07.littleendian.fits"
 DATA = Path(__file__).resolve().parents[2] / "data"
 
 STARS = 1_871_011
 BRIGHTEST = 200_000
-SEED = 2000
 
 # No star is brighter than -2, and Tycho-2 ends near 15. A magnitude out of this range, or not
 # finite, would be a gap in the catalogue. (Version 2-4 has none: 0.137 to 15.193.)
@@ -79,7 +73,7 @@ def main():
         check_recorded_sha256(chosen.out)
         return
 
-    directions, magnitudes = read_stars(chosen.fits) if chosen.fits else read_package()
+    directions, magnitudes = read_stars(chosen.fits) if chosen.fits else read_package(read_stars)
 
     if chosen.full:
         check_unit_length(directions, 1e-8)
@@ -105,44 +99,16 @@ def brightest(directions, magnitudes):
     return stars[shuffled(len(stars))]
 
 
-def shuffled(n):
-    """A fixed order of n rows. RandomState, as NumPy promises never to change its numbers."""
-    return np.random.RandomState(SEED).permutation(n)
-
-
 # Reading the package
-
-
-def read_package():
-    """Reads the stars from the package, which is downloaded once and kept in the cache folder."""
-    cache = cache_folder()
-    cache.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=cache) as scratch:
-        scratch = Path(scratch)
-        if not list(cache.glob(f"{PACKAGE}_*.deb")):
-            print(f"downloading {PACKAGE} (88 MB)")
-            run(["apt-get", "download", PACKAGE], scratch)
-            for package in scratch.glob("*.deb"):
-                package.replace(cache / package.name)
-        newest = max(cache.glob(f"{PACKAGE}_*.deb"))
-        run(["dpkg-deb", "-x", str(newest.resolve()), "."], scratch)
-        return read_stars(scratch / FITS_IN_PACKAGE)
-
-
-def run(command, folder):
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
-    if done.returncode != 0:
-        sys.exit(f"{' '.join(command)} failed:\n{done.stdout}{done.stderr}")
 
 
 def read_stars(path):
     """Returns directions, float64 n x 3 of unit length, and magnitudes, in the index's order.
 
-    astrometry.net keeps its arrays as FITS tables of one column of bytes, in the byte order of
-    the machine that wrote them (little-endian here); only MAG_VT is a true FITS column, and so
-    big-endian. A coordinate is a 32-bit step count from the low end of its range.
+    MAG_VT is a true FITS column, and so big-endian. A coordinate is a 32-bit step count from the
+    low end of its range.
     """
-    tables = fits_tables(np.fromfile(path, np.uint8).data)
+    tables = fits_tables(path)
     steps = np.frombuffer(tables["kdtree_data_stars"], "<u4").reshape(-1, 3)
     ranges = np.frombuffer(tables["kdtree_range_stars"], "<f8")
     magnitudes = np.frombuffer(tables["MAG_VT"], ">f4").astype(np.float32)
@@ -153,53 +119,7 @@ def read_stars(path):
     return directions, magnitudes
 
 
-def fits_tables(file):
-    """The one-column tables of a FITS file, given as bytes: column name -> the table's bytes.
-
-    A FITS file is a row of units, each a header and then its data, both padded to whole blocks.
-    """
-    tables = {}
-    at = 0
-    while at < len(file):
-        header, at = fits_header(file, at)
-        size = header["NAXIS1"] * header["NAXIS2"] if header["NAXIS"] else 0
-        if header.get("TFIELDS") == 1:
-            tables[header["TTYPE1"]] = file[at : at + size]
-        at += -(-size // BLOCK) * BLOCK
-    return tables
-
-
-BLOCK = 2880
-CARD = 80
-
-
-def fits_header(file, at):
-    """Reads a header: cards of 80 characters, 'KEY     = value / comment', to the card END.
-
-    Returns its numbers and strings by key, and where the data begins.
-    """
-    header = {}
-    for start in range(at, len(file), CARD):
-        card = bytes(file[start : start + CARD]).decode("ascii")
-        key, text = card[:8].rstrip(), card[10:]
-        if key == "END":
-            return header, at + -(-(start + CARD - at) // BLOCK) * BLOCK
-        if card[8:10] != "= ":
-            continue
-        if string := re.match(r"\s*'([^']*)'", text):
-            header[key] = string[1].rstrip()
-        elif number := re.match(r"\s*([-+]?\d+)\s*(/|$)", text):
-            header[key] = int(number[1])
-    sys.exit("not a FITS file: a header has no end")
-
-
 # Checks
-
-
-def expect(holds, what):
-    print(("ok   " if holds else "BAD  ") + what)
-    if not holds:
-        sys.exit(1)
 
 
 def check_brightest(stars):

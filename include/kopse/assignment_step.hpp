@@ -7,6 +7,7 @@
 #include <array>
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -15,6 +16,7 @@
 #include "kopse/exact_sum.hpp"
 #include "kopse/metric.hpp"
 #include "kopse/point_set.hpp"
+#include "kopse/tree/measures.hpp"
 
 namespace kopse {
 
@@ -156,14 +158,56 @@ bool uses_tree(std::string_view algorithm);
 /// list of names for an unknown one, and for a leaf size, number of groups or of threads that cannot be.
 void resolve(step_options& options);
 
-/// Makes steps for one partition. The tree, where the algorithm needs one, is built at the first make() or by
-/// build(), and shared by all steps.
+/// What there is to tell of a tree, beside its size.
+struct tree_report : tree_size {
+  /// Of a cover tree alone (tree/cover_tree.hpp).
+  struct cover {
+    double base;
+    index imbalance;
+    expansion points; ///< of its points, an estimate
+    index build_distances, build_scores;
+  };
+  std::optional<cover> of_cover;
+};
+
+template <class Real> class any_tree; // src/any_tree.hpp
+template <class Real> class step_maker;
+
+/// A tree on rows, for fits of any k, start, weights and algorithm to share, at the same time if need be.
+/// Copies of the handle share it too. It holds its own copy of the rows.
+template <class Real> class built_tree {
+public:
+  built_tree() = default; ///< no tree
+  built_tree(std::string name, std::shared_ptr<any_tree<Real> const> tree)
+      : name_(std::move(name)), tree_(std::move(tree)) {}
+  std::string const& name() const { return name_; } ///< one of trees(), or "" of no tree
+  index node_count() const;
+  tree_report report() const; ///< all 0 of no tree
+  explicit operator bool() const { return tree_ != nullptr; }
+
+private:
+  friend class step_maker<Real>;
+  std::string name_;
+  std::shared_ptr<any_tree<Real> const> tree_;
+};
+
+/// Builds a tree, the same for any number of threads. Throws error for values that fit() refuses, usage_error
+/// for a name that is not one of trees(), or a tree that is not for so many columns.
+built_tree<double> build_tree(matrix_view<double> rows, std::string_view name = "kd", index leaf_size = 20,
+                              int threads = 1);
+built_tree<float> build_tree(matrix_view<float> rows, std::string_view name = "kd", index leaf_size = 20,
+                             int threads = 1);
+
+/// Makes steps for one partition. The tree, where the algorithm needs one and none is given, is built at the
+/// first make() or by build(), and shared by all steps. One that is given takes the place of options.tree and
+/// leaf_size, and must be of the rows of the points (else usage_error).
 template <class Real> class step_maker {
 public:
-  step_maker(point_set<Real> points, sum_layout layout, step_options options);
+  step_maker(point_set<Real> points, sum_layout layout, step_options options, built_tree<Real> tree = {});
   ~step_maker();
   step_maker(step_maker&&) noexcept;
   void build();
+  built_tree<Real> const& tree() const; ///< none before it is built, or if the algorithm uses none
   std::unique_ptr<assignment_step> make(index k);
 
 private:

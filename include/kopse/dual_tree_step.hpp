@@ -276,7 +276,7 @@ template <space_tree Tree> double dual_tree_step<Tree>::rescore(node_id q, node_
   index const c = reference_->row(reference_->points(r).first);
   if (c == f.closest) return lo2;
   ++work_.node_scores;
-  if (!tree_->nearer(q, centroids_.row(f.closest), centroids_.row(c), f.upper2)) return lo2;
+  if (!dominates(*tree_, q, centroids_.row(f.closest), centroids_.row(c), f.upper2)) return lo2;
   prune(r, lo2, prune_rule::bisector);
   return pruned_score;
 }

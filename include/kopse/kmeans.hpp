@@ -104,6 +104,11 @@ struct result : run_result {
 result fit(point_set<double> points, index k, options const& options = kopse::options());
 result fit(point_set<float> points, index k, options const& options = kopse::options());
 
+/// The same over a tree that build_tree() made of these rows, in place of options.tree and leaf_size: the
+/// same bits, without building it each time. usage_error if it was built on other rows.
+result fit(point_set<double> points, index k, options const& options, built_tree<double> const& tree);
+result fit(point_set<float> points, index k, options const& options, built_tree<float> const& tree);
+
 /// The nearest centroid of every row, ties to the lowest index.
 std::vector<label> predict(matrix_view<double> rows, matrix_view<double> centroids, int threads = 1);
 std::vector<label> predict(matrix_view<float> rows, matrix_view<double> centroids, int threads = 1);

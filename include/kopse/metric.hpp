@@ -8,6 +8,7 @@
 // compared with a margin.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -49,6 +50,11 @@ public:
   double lower(double d2) const { return down(std::sqrt(d2)); }
   /// A computed d² is at most this when the true distance is at most u.
   double squared(double u) const { return up(u) * up(u) * (1 + relative_); }
+  /// A computed d² is at least this when the true distance is at least l.
+  double squared_down(double l) const {
+    double const least = std::max(0.0, down(l));
+    return least * least * (1 - relative_);
+  }
   /// True distances are at most u and at least l: is the first computed d² smaller than the second, beyond
   /// doubt?
   bool nearer(double u, double l) const { return up(u) < down(l); }

@@ -1,15 +1,32 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The regions of a tree's nodes. All squares here go through slack::outward: they hold whatever flags this is
-// compiled with.
+// The regions of a tree's nodes: boxes and balls. All that is computed here is rounded outward by the slack
+// of metric.hpp, so it holds whatever flags this is compiled with.
+//
+// A bound is a table with a row a node, which push() and append() lengthen. `rows` is anything with
+// point(position): a tree, or a row_order.
 #pragma once
 
 #include <algorithm>
 #include <vector>
 
 #include "kopse/matrix.hpp"
-#include "kopse/metric.hpp"
+#include "kopse/tree/space_tree.hpp"
 
 namespace kopse {
+
+/// The smallest box around the points of a range: its corners are written to low and high.
+template <class Real, class Rows>
+void enclose(Rows const& rows, point_range range, index d, Real* low, Real* high) {
+  std::copy_n(rows.point(range.first), d, low);
+  std::copy_n(rows.point(range.first), d, high);
+  for (index i = range.first + 1; i < range.last; ++i) {
+    Real const* const x = rows.point(i);
+    for (index j = 0; j < d; ++j) {
+      low[j] = std::min(low[j], x[j]);
+      high[j] = std::max(high[j], x[j]);
+    }
+  }
+}
 
 /// Axis-parallel boxes, the smallest around each node's points; 2·d numbers of the points' own type a node.
 template <class Real> class boxes {
@@ -21,54 +38,22 @@ public:
   Real const* low(index node) const { return corners_.data() + node * 2 * d_; }
   Real const* high(index node) const { return low(node) + d_; }
 
-  /// Appends the box of rows [first, last).
-  void push(matrix<Real> const& rows, index first, index last) {
-    std::size_t const end = corners_.size();
-    corners_.resize(end + static_cast<std::size_t>(2 * d_));
-    Real* const lo = corners_.data() + end;
-    Real* const hi = lo + d_;
-    std::copy_n(rows.row(first), d_, lo);
-    std::copy_n(rows.row(first), d_, hi);
-    for (index i = first + 1; i < last; ++i) {
-      Real const* const x = rows.row(i);
-      for (index j = 0; j < d_; ++j) {
-        lo[j] = std::min(lo[j], x[j]);
-        hi[j] = std::max(hi[j], x[j]);
-      }
-    }
+  /// Appends the box of some points, which the caller knows.
+  template <class Rows> void push(Rows const&, point_range, Real const* low, Real const* high) {
+    corners_.insert(corners_.end(), low, low + d_);
+    corners_.insert(corners_.end(), high, high + d_);
   }
-  void shrink_to_fit() { corners_.shrink_to_fit(); }
+  void append(boxes const& other) {
+    corners_.insert(corners_.end(), other.corners_.begin(), other.corners_.end());
+  }
 
   /// Computed d² over all pairs of points of two boxes: per dimension the least and the largest difference.
   template <class Other> interval distance(index node, boxes<Other> const& others, index other) const {
-    Real const *const lo = low(node), *const hi = high(node);
-    Other const *const other_lo = others.low(other), *const other_hi = others.high(other);
-    interval sum{0, 0};
-    for (index j = 0; j < d_; ++j) {
-      double const below = static_cast<double>(other_lo[j]) - static_cast<double>(hi[j]);
-      double const above = static_cast<double>(lo[j]) - static_cast<double>(other_hi[j]);
-      double const gap = std::max(std::max(below, above), 0.0);
-      double const span = -std::min(below, above);
-      sum.lo += gap * gap;
-      sum.hi += span * span;
-    }
-    return slack_.outward(sum);
+    return between(low(node), high(node), others.low(other), others.high(other));
   }
 
   /// Computed d² from the points of a box to x.
-  interval distance(index node, double const* x) const {
-    Real const *const lo = low(node), *const hi = high(node);
-    interval sum{0, 0};
-    for (index j = 0; j < d_; ++j) {
-      double const below = x[j] - static_cast<double>(hi[j]);
-      double const above = static_cast<double>(lo[j]) - x[j];
-      double const gap = std::max(std::max(below, above), 0.0);
-      double const span = -std::min(below, above);
-      sum.lo += gap * gap;
-      sum.hi += span * span;
-    }
-    return slack_.outward(sum);
-  }
+  interval distance(index node, double const* x) const { return between(low(node), high(node), x, x); }
 
   /// At most min w·p over the box: in each dimension the corner that w points away from, less the rounding of
   /// the sum.
@@ -93,34 +78,35 @@ public:
       double const low_j = static_cast<double>(lo[j]), high_j = static_cast<double>(hi[j]);
       for (index i = 0; i < m; ++i) {
         double const below = x[i] - high_j, above = low_j - x[i];
-        double const larger = below > above ? below : above, smaller = below > above ? above : below;
-        double const gap = larger > 0 ? larger : 0;
-        lo2[i] += gap * gap;
-        hi2[i] += smaller * smaller;
+        double const apart = std::max(below, above), span = std::min(below, above);
+        double const twice_gap = apart + std::abs(apart);
+        lo2[i] += twice_gap * twice_gap;
+        hi2[i] += span * span;
       }
     }
     for (index i = 0; i < m; ++i) {
-      interval const s = slack_.outward({lo2[i], hi2[i]});
+      interval const s = slack_.outward({lo2[i] / 4, hi2[i]});
       lo2[i] = s.lo;
       hi2[i] = s.hi;
     }
   }
 
   /// Is computed d²(p, far) > computed d²(p, near) for every point p of the box? (False: perhaps not.)
-  /// d²(p, far) − d²(p, near) is linear in p, so it is least at one corner (D. Pelleg, A. Moore 1999; T.
-  /// Kanungo et al. 2002); there it must exceed what rounding can do to the two squares at any p. With far²
-  /// <= 3 near² at p (else there is nothing to show) that is 4γ·near², near² at most near_hi2, and γ of the
-  /// corner's own squares.
+  /// d²(p, far) − d²(p, near) is linear in p and a sum over dimensions, so it is least at one corner (D.
+  /// Pelleg, A. Moore 1999; T. Kanungo et al. 2002); there it must exceed what rounding can do to the two
+  /// squares at any p. With far² <= 3 near² at p (else there is nothing to show) that is 4γ·near², near² at
+  /// most near_hi2, and γ of the squares at the corners.
   bool nearer(index node, double const* near, double const* far, double near_hi2) const {
     Real const *const lo = low(node), *const hi = high(node);
-    double to_near = 0, to_far = 0;
+    double least = 0, squares = 0;
     for (index j = 0; j < d_; ++j) {
-      double const corner = static_cast<double>(far[j] > near[j] ? hi[j] : lo[j]);
-      double const a = corner - near[j], b = corner - far[j];
-      to_near += a * a;
-      to_far += b * b;
+      double const l = static_cast<double>(lo[j]), h = static_cast<double>(hi[j]);
+      double const low_far = (l - far[j]) * (l - far[j]), low_near = (l - near[j]) * (l - near[j]);
+      double const high_far = (h - far[j]) * (h - far[j]), high_near = (h - near[j]) * (h - near[j]);
+      least += std::min(low_far - low_near, high_far - high_near);
+      squares += (low_far + low_near) + (high_far + high_near);
     }
-    return to_far - to_near > slack_.of_squares(near_hi2, to_far + to_near);
+    return least > slack_.of_squares(near_hi2, squares);
   }
 
   /// Squared diagonal.
@@ -135,9 +121,137 @@ public:
   }
 
 private:
+  // Two dimensions at a time, and no branch: this is where a dual-tree algorithm spends its time.
+  template <class Other>
+  interval between(Real const* lo, Real const* hi, Other const* other_lo, Other const* other_hi) const {
+    interval even{0, 0}, odd{0, 0};
+    auto const add = [&](interval& sum, index j) {
+      double const below = static_cast<double>(other_lo[j]) - static_cast<double>(hi[j]);
+      double const above = static_cast<double>(lo[j]) - static_cast<double>(other_hi[j]);
+      double const apart = std::max(below, above), span = std::min(below, above);
+      double const twice_gap = apart + std::abs(apart); // 0 where they overlap
+      sum.lo += twice_gap * twice_gap;
+      sum.hi += span * span;
+    };
+    index j = 0;
+    for (; j + 1 < d_; j += 2) add(even, j), add(odd, j + 1);
+    if (j < d_) add(even, j);
+    return slack_.outward({(even.lo + odd.lo) / 4, even.hi + odd.hi});
+  }
+
   index d_;
   slack slack_;
   std::vector<Real> corners_;
+};
+
+/// Balls about the middle of the box around each node's points, or about a given point; d numbers of the
+/// points' own type and 8 bytes a node.
+template <class Real> class balls {
+public:
+  explicit balls(index dims) : d_(dims), slack_(dims) {}
+
+  index size() const { return static_cast<index>(radii_.size()); }
+  Real const* centre(index node) const { return centres_.data() + node * d_; }
+  /// The true distance from the centre to each of the points is at most this.
+  double radius(index node) const { return radii_[static_cast<std::size_t>(node)]; }
+
+  /// Appends the ball of some points with a given box.
+  template <class Rows> void push(Rows const& rows, point_range range, Real const* low, Real const* high) {
+    for (index j = 0; j < d_; ++j)
+      centres_.push_back(static_cast<Real>((static_cast<double>(low[j]) + static_cast<double>(high[j])) / 2));
+    Real const* const c = centres_.data() + static_cast<index>(centres_.size()) - d_;
+    double farthest2 = 0;
+    for (index i = range.first; i < range.last; ++i)
+      farthest2 = std::max(farthest2, square(rows.point(i), c));
+    radii_.push_back(slack_.upper(farthest2));
+  }
+  void reserve(index nodes) {
+    centres_.reserve(static_cast<std::size_t>(nodes * d_));
+    radii_.reserve(static_cast<std::size_t>(nodes));
+  }
+  /// Appends the ball about a point that reaches to points whose computed d² from it are at most farthest2.
+  void push(Real const* centre, double farthest2) {
+    centres_.insert(centres_.end(), centre, centre + d_);
+    radii_.push_back(slack_.upper(farthest2));
+  }
+  void append(balls const& other) {
+    centres_.insert(centres_.end(), other.centres_.begin(), other.centres_.end());
+    radii_.insert(radii_.end(), other.radii_.begin(), other.radii_.end());
+  }
+
+  /// Computed d² over all pairs of points of two balls: no nearer and no farther than the centres by both
+  /// radii.
+  template <class Other> interval distance(index node, balls<Other> const& others, index other) const {
+    return within(square(others.centre(other), centre(node)), radius(node) + others.radius(other));
+  }
+
+  /// Computed d² from the points of a ball to x.
+  interval distance(index node, double const* x) const {
+    return within(square(x, centre(node)), radius(node));
+  }
+
+  /// distance() to m points stored by dimension (coordinate j of point i at x[j·stride + i]), all at once.
+  void distances(index node, double const* x, index m, index stride, double* lo2, double* hi2) const {
+    Real const* const c = centre(node);
+    std::fill_n(lo2, m, 0.0);
+    for (index j = 0; j < d_; ++j, x += stride)
+      for (index i = 0; i < m; ++i) {
+        double const difference = x[i] - static_cast<double>(c[j]);
+        lo2[i] += difference * difference;
+      }
+    for (index i = 0; i < m; ++i) {
+      interval const s = within(lo2[i], radius(node));
+      lo2[i] = s.lo;
+      hi2[i] = s.hi;
+    }
+  }
+
+  /// As boxes::nearer: d²(p, far) − d²(p, near), linear in p, is what it is at the centre, less at most its
+  /// slope 2·‖far − near‖ times the radius.
+  bool nearer(index node, double const* near, double const* far, double near_hi2) const {
+    double const to_near = square(near, centre(node)), to_far = square(far, centre(node));
+    double apart2 = 0;
+    for (index j = 0; j < d_; ++j) apart2 += (far[j] - near[j]) * (far[j] - near[j]);
+    double const fall = slack_.up(2 * radius(node) * slack_.upper(apart2));
+    return to_far - to_near - fall > slack_.of_squares(near_hi2, to_far + to_near);
+  }
+
+  /// At most min w·p over the ball: w·centre − radius·‖w‖, less the rounding of the sum.
+  double lowest(index node, double const* w) const {
+    Real const* const c = centre(node);
+    double sum = 0, magnitude = 0, norm2 = 0;
+    for (index j = 0; j < d_; ++j) {
+      double const term = w[j] * static_cast<double>(c[j]);
+      sum += term;
+      magnitude += std::abs(term);
+      norm2 += w[j] * w[j];
+    }
+    double const reach = radius(node) * slack_.upper(norm2);
+    return sum - reach - (magnitude + reach) * static_cast<double>(d_ + 3) * 0x1p-51 - 0x1p-1060;
+  }
+
+  /// Squared diameter.
+  double extent(index node) const { return 4 * radius(node) * radius(node); }
+
+private:
+  // of computed d² over pairs that are at most `reach` nearer or farther than a true distance with computed
+  // square d2. The slack of upper() and lower() has room for the roundings of the sum and the difference.
+  interval within(double d2, double reach) const {
+    return {slack_.squared_down(slack_.lower(d2) - reach), slack_.squared(slack_.upper(d2) + reach)};
+  }
+  template <class A> double square(A const* a, Real const* b) const {
+    double sum = 0;
+    for (index j = 0; j < d_; ++j) {
+      double const difference = static_cast<double>(a[j]) - static_cast<double>(b[j]);
+      sum += difference * difference;
+    }
+    return sum;
+  }
+
+  index d_;
+  slack slack_;
+  std::vector<Real> centres_;
+  std::vector<double> radii_;
 };
 
 } // namespace kopse

@@ -8,7 +8,7 @@
 //   points;
 //   - every point lies in exactly one leaf; the ranges of a node's children, in order, make up its own;
 //   - the bounds below hold for all points of a node.
-// One tree therefore serves every k, start, restart and thread.
+// One tree therefore serves every k, start, restart and thread. docs/space_trees.md shows how to write one.
 #pragma once
 
 #include <algorithm>
@@ -49,47 +49,123 @@ concept space_tree = requires(T const& t, node_id q, index position, typename T:
 &&std::constructible_from<typename T::reference, matrix_view<double>,
                           index>; // the tree for centroids: rows, leaf size
 
-/// Checks the invariants above, every node and every point, in O(depth · n · d); returns "" or what is wrong.
-template <space_tree T> std::string check_tree(T const& t, matrix_view<typename T::real> data) {
+// What a tree may have besides, and what stands in for it where it has not.
+
+/// Is computed d²(p, far) > computed d²(p, near) for every point p of the node? (False: perhaps not.)
+/// near_hi2 is at least computed d²(p, near) for all of them. A tree with nearer(q, near, far, near_hi2) of
+/// its own answers itself; otherwise d²(p, far) − d²(p, near) = 2·p·(near − far) + ‖far‖² − ‖near‖², by
+/// lowest(), less what may be rounded off it: in units of γ, the squares of the two and of ‖p‖, which is at
+/// most ‖near‖ and the distance.
+template <space_tree T>
+bool dominates(T const& t, node_id q, double const* near, double const* far, double near_hi2) {
+  if constexpr (requires { t.nearer(q, near, far, near_hi2); }) {
+    return t.nearer(q, near, far, near_hi2);
+  } else {
+    std::vector<double> w(static_cast<std::size_t>(t.dims()));
+    double far2 = 0, near2 = 0;
+    for (index j = 0; j < t.dims(); ++j) {
+      w[static_cast<std::size_t>(j)] = near[j] - far[j];
+      far2 += far[j] * far[j];
+      near2 += near[j] * near[j];
+    }
+    double const margin = slack(t.dims()).of_squares(near_hi2, 3 * (far2 + near2 + near_hi2));
+    return 2 * t.lowest(q, w.data()) + (far2 - near2) > margin;
+  }
+}
+
+/// distance() from a node to each of m points stored by dimension: coordinate j of point i at x[j·stride +
+/// i]. A tree with distances(q, x, m, stride, lo2, hi2) of its own does them all at once.
+template <space_tree T>
+void distances_to(T const& t, node_id q, double const* x, index m, index stride, double* lo2, double* hi2) {
+  if constexpr (requires { t.distances(q, x, m, stride, lo2, hi2); }) {
+    t.distances(q, x, m, stride, lo2, hi2);
+  } else {
+    std::vector<double> one(static_cast<std::size_t>(t.dims()));
+    for (index i = 0; i < m; ++i) {
+      for (index j = 0; j < t.dims(); ++j) one[static_cast<std::size_t>(j)] = x[j * stride + i];
+      interval const d2 = t.distance(q, one.data());
+      lo2[i] = d2.lo;
+      hi2[i] = d2.hi;
+    }
+  }
+}
+
+namespace detail {
+// The first thing wrong with the bounds of node q, if any, between its points and those of another tree.
+template <space_tree T> std::string check_bounds(T const& t, node_id q, typename T::reference const& others) {
+  std::vector<node_id> stack{others.root()};
+  double const* const first = others.point(0);
+  while (!stack.empty()) {
+    node_id const r = stack.back();
+    stack.pop_back();
+    for (node_id const c : others.children(r)) stack.push_back(c);
+    interval const pair = t.distance(q, others, r);
+    for (index o = others.points(r).first; o < others.points(r).last; ++o) {
+      double const* const x = others.point(o);
+      interval const single = t.distance(q, x);
+      double const lowest = t.lowest(q, x);
+      bool const x_nearer = dominates(t, q, x, first, single.hi);
+      bool const first_nearer = dominates(t, q, first, x, t.distance(q, first).hi);
+      for (index i = t.points(q).first; i < t.points(q).last; ++i) {
+        typename T::real const* const p = t.point(i);
+        double const d2 = squared_distance(p, x, t.dims()), first2 = squared_distance(p, first, t.dims());
+        double dot = 0;
+        for (index j = 0; j < t.dims(); ++j) dot += x[j] * static_cast<double>(p[j]);
+        if (d2 < single.lo || d2 > single.hi) return "distance() to a point does not bound";
+        if (d2 < pair.lo || d2 > pair.hi) return "distance() to a node does not bound";
+        if (dot < lowest) return "lowest() does not bound";
+        if ((x_nearer && !(d2 < first2)) || (first_nearer && !(first2 < d2))) return "nearer() is wrong";
+      }
+    }
+  }
+  return "";
+}
+} // namespace detail
+
+/// Checks the invariants above, every node and every point, and the bounds between them and some `others`
+/// (rows that may be anywhere); returns "" or what is wrong. O(depth · n · d) times the number of others.
+template <space_tree T>
+std::string check_tree(T const& t, matrix_view<typename T::real> data, matrix_view<double> others) {
   std::vector<char> seen(static_cast<std::size_t>(data.rows()), 0);
-  std::vector<double> x(static_cast<std::size_t>(t.dims()));
-  auto const at = [](node_id q) { return "node " + std::to_string(q) + ": "; };
+  typename T::reference const reference(others, 2);
   std::vector<node_id> stack{t.root()};
   if (t.points(t.root()).first != 0 || t.points(t.root()).last != data.rows())
     return "the root does not hold all points";
-  index nodes = 0;
-  while (!stack.empty()) {
+  for (index nodes = 1; !stack.empty(); ++nodes) {
     node_id const q = stack.back();
     stack.pop_back();
-    if (q < 0 || q >= t.node_count() || ++nodes > t.node_count())
-      return at(q) + "not a tree of node_count() nodes";
+    std::string const at = "node " + std::to_string(q) + ": ";
+    if (q < 0 || q >= t.node_count() || nodes > t.node_count())
+      return at + "not a tree of node_count() nodes";
     point_range const range = t.points(q);
-    if (range.size() <= 0) return at(q) + "no points";
+    if (range.size() <= 0) return at + "no points";
     index next = range.first;
     bool leaf = true;
     for (node_id const c : t.children(q)) {
       leaf = false;
-      if (t.points(c).first != next) return at(q) + "children do not follow one another";
+      if (t.points(c).first != next) return at + "children do not follow one another";
       next = t.points(c).last;
       stack.push_back(c);
     }
-    if (!leaf && next != range.last) return at(q) + "children do not hold all its points";
-    std::copy_n(t.point((range.first + range.last) / 2), t.dims(), x.begin());
-    interval const from_x = t.distance(q, x.data());
-    double const lowest = t.lowest(q, x.data());
-    for (index i = range.first; i < range.last; ++i) {
+    if (!leaf && next != range.last) return at + "children do not hold all its points";
+    for (index i = range.first; leaf && i < range.last; ++i) {
       typename T::real const* const p = t.point(i);
-      if (leaf && ++seen[static_cast<std::size_t>(t.row(i))] != 1) return at(q) + "a row twice in the tree";
-      if (leaf && !std::equal(p, p + t.dims(), data.row(t.row(i))))
-        return at(q) + "a point that is not its row";
-      double const d2 = squared_distance(p, x.data(), t.dims());
-      if (d2 < from_x.lo || d2 > from_x.hi) return at(q) + "distance() does not bound";
-      double dot = 0;
-      for (index j = 0; j < t.dims(); ++j) dot += x[static_cast<std::size_t>(j)] * static_cast<double>(p[j]);
-      if (dot < lowest) return at(q) + "lowest() does not bound";
+      if (t.row(i) < 0 || t.row(i) >= data.rows()) return at + "a point of no row";
+      if (++seen[static_cast<std::size_t>(t.row(i))] != 1) return at + "a row twice in the tree";
+      if (!std::equal(p, p + t.dims(), data.row(t.row(i)))) return at + "a point that is not its row";
     }
+    if (std::string const wrong = detail::check_bounds(t, q, reference); !wrong.empty()) return at + wrong;
   }
   return "";
+}
+
+/// The same with a few of the rows themselves.
+template <space_tree T> std::string check_tree(T const& t, matrix_view<typename T::real> data) {
+  matrix<double> some(std::min<index>(data.rows(), 5), data.cols());
+  for (index i = 0; i < some.rows(); ++i)
+    std::copy_n(data.row(i * (data.rows() - 1) / std::max<index>(1, some.rows() - 1)), data.cols(),
+                some.row(i));
+  return check_tree(t, data, some);
 }
 
 } // namespace kopse

@@ -8,12 +8,12 @@
 // `filter`, which always has a choice, is ahead. Remembers nothing but owners from one iteration to the next.
 // Memory: that of tree_step, and 8·d + 4 bytes a candidate along one path of the tree. Use it to compare with
 // the literature; `filter` does the same work sooner.
+#pragma once
+
 #include "candidates.hpp"
-#include "steps.hpp"
 
 namespace kopse {
 
-namespace {
 struct only_nearest {
   // The place of the least lo2, or lo2.size() if it stands twice.
   static std::size_t choose(std::vector<double> const& lo2, std::vector<double> const&) {
@@ -22,20 +22,7 @@ struct only_nearest {
     return static_cast<std::size_t>((twice ? lo2.end() : least) - lo2.begin());
   }
 };
-} // namespace
 
-template <class Real>
-std::unique_ptr<assignment_step> make_blacklist(std::shared_ptr<kd_tree<Real> const> tree,
-                                                point_set<Real> points, sum_layout const& layout, index k,
-                                                step_options const& options) {
-  return std::make_unique<candidate_step<kd_tree<Real>, only_nearest>>(std::move(tree), points, layout, k,
-                                                                       options);
-}
-template std::unique_ptr<assignment_step> make_blacklist(std::shared_ptr<kd_tree<float> const>,
-                                                         point_set<float>, sum_layout const&, index,
-                                                         step_options const&);
-template std::unique_ptr<assignment_step> make_blacklist(std::shared_ptr<kd_tree<double> const>,
-                                                         point_set<double>, sum_layout const&, index,
-                                                         step_options const&);
+template <class Tree> using blacklist_step = candidate_step<Tree, only_nearest>;
 
 } // namespace kopse

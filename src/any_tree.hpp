@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The built-in trees behind one face. A tree's own file (tree_kd.cpp and so on) instantiates tree_of, and
+// with it every algorithm over that tree; the table in trees.cpp names it.
+#pragma once
+
+#include <memory>
+
+#include "kopse/assignment_step.hpp"
+#include "kopse/tree/space_tree.hpp"
+
+namespace kopse {
+
+template <class Real> class any_tree {
+public:
+  virtual ~any_tree() = default;
+  /// A step of options.algorithm, which is one that uses a tree, over this one.
+  virtual std::unique_ptr<assignment_step> make(point_set<Real> const& points, sum_layout const& layout,
+                                                index k, step_options const& options) const = 0;
+  virtual index node_count() const = 0;
+  virtual tree_report report() const = 0;
+  /// Are these the rows that the tree was built on?
+  virtual bool holds(matrix_view<Real> rows) const = 0;
+};
+
+template <class Tree>
+std::shared_ptr<any_tree<typename Tree::real> const> build_any(matrix_view<typename Tree::real> rows,
+                                                               index leaf_size, int threads);
+
+/// By one of the names of trees().
+template <class Real>
+std::shared_ptr<any_tree<Real> const> build_named(std::string_view name, matrix_view<Real> rows,
+                                                  index leaf_size, int threads);
+
+} // namespace kopse

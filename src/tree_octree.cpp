@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "kopse/tree/octree.hpp"
+#include "tree_of.hpp"
+
+namespace kopse {
+
+template std::shared_ptr<any_tree<float> const> build_any<octree<float>>(matrix_view<float>, index, int);
+template std::shared_ptr<any_tree<double> const> build_any<octree<double>>(matrix_view<double>, index, int);
+
+} // namespace kopse
