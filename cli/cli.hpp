@@ -46,8 +46,10 @@ struct data_file {
 };
 void add_data_file(CLI::App& app, data_file& data);
 
-/// A file of centroids, in double.
-matrix<double> load_matrix(std::string const& path);
+/// Adds what was decided while reading a file, to be told on stderr once the line of progress is gone.
+void take_notes(std::string const& path, table const& loaded, std::vector<std::string>& notes);
+/// A file of centroids, in double whatever is in it.
+matrix<double> load_centroids(std::string const& path, std::vector<std::string>& notes);
 
 /// Options for whole numbers in decimal digits, of at least `least`. CLI11 alone would read 010 as 8 and wrap
 /// -1 around.

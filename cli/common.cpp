@@ -34,8 +34,13 @@ void print(std::string_view text) {
     throw error(fmt::format("cannot write to the standard output: {}", std::strerror(errno)));
 }
 
-matrix<double> load_matrix(std::string const& path) {
+void take_notes(std::string const& path, table const& loaded, std::vector<std::string>& notes) {
+  for (std::string const& note : loaded.notes) notes.push_back(fmt::format("note: {}: {}", path, note));
+}
+
+matrix<double> load_centroids(std::string const& path, std::vector<std::string>& notes) {
   table const loaded = load(path);
+  take_notes(path, loaded, notes);
   return loaded.visit([](auto const& rows) {
     matrix<double> result(rows.rows(), rows.cols());
     for (index i = 0; i < rows.rows(); ++i) std::copy_n(rows.row(i), rows.cols(), result.row(i));

@@ -35,8 +35,9 @@ load_options check_settings(fit_settings& settings) {
 }
 
 /// The starting centroids, which must be k × d.
-matrix<double> starting_centroids(std::string const& path, index k, index d) {
-  matrix<double> centroids = load_matrix(path);
+matrix<double> starting_centroids(std::string const& path, index k, index d,
+                                  std::vector<std::string>& notes) {
+  matrix<double> centroids = load_centroids(path, notes);
   if (centroids.rows() != k || centroids.cols() != d)
     throw error(
         fmt::format("{}: {} × {} numbers, but {} starting centroids of {} columns are needed ({} × {})", path,
@@ -105,10 +106,12 @@ void run_fit_command(fit_settings& settings) {
   stopwatch const watch;
   watcher.phase("reading " + settings.data.path);
   table const data = load(settings.data.path, how);
+  std::vector<std::string> notes;
+  take_notes(settings.data.path, data, notes);
   std::vector<double> const weights =
       settings.weights.empty() ? std::vector<double>{} : load_vector(settings.weights);
   if (!settings.initial_centroids.empty())
-    settings.fit.centroids = starting_centroids(settings.initial_centroids, settings.k, data.cols());
+    settings.fit.centroids = starting_centroids(settings.initial_centroids, settings.k, data.cols(), notes);
 
   run_record run;
   run.data = settings.data.path;
@@ -122,7 +125,7 @@ void run_fit_command(fit_settings& settings) {
   run.load_seconds = watch.seconds();
   watcher.clear();
   if (!settings.quiet)
-    for (std::string const& note : data.notes) complain("note: " + note);
+    for (std::string const& note : notes) complain(note);
 
   run.result = run_fit(settings, data, weights, watcher);
   run.peak_bytes = peak_memory();

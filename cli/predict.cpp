@@ -26,12 +26,14 @@ void run_predict(predict_settings const& settings) {
                 {{"the data", settings.data.path}, {"--centroids", settings.centroids}});
   stopwatch const watch;
   table const data = load(settings.data.path, how);
-  matrix<double> const centroids = load_matrix(settings.centroids);
+  std::vector<std::string> notes;
+  take_notes(settings.data.path, data, notes);
+  matrix<double> const centroids = load_centroids(settings.centroids, notes);
   if (centroids.cols() != data.cols())
     throw error(fmt::format("{} has {} columns, but the centroids in {} have {}", settings.data.path,
                             data.cols(), settings.centroids, centroids.cols()));
   if (!settings.quiet)
-    for (std::string const& note : data.notes) complain("note: " + note);
+    for (std::string const& note : notes) complain(note);
   std::vector<label> const labels =
       data.visit([&](auto const& rows) { return predict(rows, centroids.view(), settings.threads); });
   save(settings.labels_out, std::span<label const>(labels));

@@ -3,11 +3,11 @@
 //
 // D. Pelleg, A. Moore, "Accelerating exact k-means algorithms with geometric reasoning" (KDD 1999). The
 // candidate nearest to a node's box is chosen, if it is the only one at that distance; what lies beyond its
-// bisector for the whole node is blacklisted. Where several are as near (all that lie in the box are),
-// nothing is ruled out and the children are tried: that is where `filter`, which always has a choice, is
-// ahead. Remembers nothing but owners from one iteration to the next. Memory: that of tree_step, and 8·d + 4
-// bytes a candidate along one path of the tree. Use it to compare with the literature; `filter` does the same
-// work sooner.
+// bisector for the whole node is blacklisted. Where several are as near (all that lie in the box are), no
+// bisector is tried, and only what is farther than some other candidate's farthest point drops out: there
+// `filter`, which always has a choice, is ahead. Remembers nothing but owners from one iteration to the next.
+// Memory: that of tree_step, and 8·d + 4 bytes a candidate along one path of the tree. Use it to compare with
+// the literature; `filter` does the same work sooner.
 #include "candidates.hpp"
 #include "steps.hpp"
 

@@ -64,18 +64,20 @@ private:
     tree_->distances(q, coordinates_.data() + all.coordinate, all.m, all.m, lo2_.data(), hi2_.data());
     work_.node_scores += all.m;
     kept_.clear();
-    std::size_t const chosen = Choice::choose(lo2_, hi2_); // or none: then all stay
-    for (std::size_t i = 0; i < lo2_.size(); ++i)
-      if (i == chosen || chosen == lo2_.size() || !owns_nothing(q, all, i, chosen))
-        kept_.push_back(static_cast<index>(i));
+    std::size_t const chosen = Choice::choose(lo2_, hi2_); // or none
+    double const upper2 = *std::min_element(hi2_.begin(), hi2_.end());
+    for (std::size_t i = 0; i < lo2_.size(); ++i) {
+      // Farther than another candidate's farthest point, or beyond the chosen one's bisector, over the whole
+      // node: not the owner of any point. Never when equal.
+      if (lo2_[i] > upper2) continue;
+      if (chosen < lo2_.size() && i != chosen && beyond_bisector(q, all, i, chosen)) continue;
+      kept_.push_back(static_cast<index>(i));
+    }
     work_[prune_rule::score] += all.m - static_cast<index>(kept_.size());
     return push(all);
   }
 
-  // Is candidate i farther than the chosen one's farthest point, or beyond its bisector, over the whole node?
-  // Never when equal.
-  bool owns_nothing(node_id q, list const& all, std::size_t i, std::size_t chosen) {
-    if (lo2_[i] > hi2_[chosen]) return true;
+  bool beyond_bisector(node_id q, list const& all, std::size_t i, std::size_t chosen) {
     ++work_.node_scores;
     return tree_->nearer(q, centroids_.row(names_[all.name + chosen]), centroids_.row(names_[all.name + i]),
                          hi2_[chosen]);

@@ -29,9 +29,14 @@ private:
 
 std::string shape(index rows, index cols) { return std::to_string(rows) + " x " + std::to_string(cols); }
 
+constexpr index most_columns = index{1} << 24; // with values up to 1e150, squared distances stay finite
+
 void check(index n, index d, index k, options const& o) {
   if (n < 1 || d < 1)
     throw error("the data are " + shape(n, d) + ": expected at least one row and one column");
+  if (d > most_columns)
+    throw error("the data have " + std::to_string(d) + " columns: expected at most "
+                + std::to_string(most_columns));
   if (k < 1) throw usage_error("k = " + std::to_string(k) + ": expected at least 1 cluster");
   if (k > n)
     throw usage_error("k = " + std::to_string(k) + " is more than the " + std::to_string(n)

@@ -301,6 +301,7 @@ test_text_files() {
   printf 'x,y\n1,2\n3,4\n9,9\n' >named.csv
   run fit named.csv -k 1 && expect_rc 0 && expect_out '^n: 3' && expect_err '^kopse: note: .*header.*x,y'
   run fit named.csv -k 1 -q && expect_no_err
+  run predict named.csv --centroids named.csv -l l.csv && expect_err '^kopse: note: named.csv: .*header'
   printf '2019,2020\n1,2\n3,4\n' >years.csv
   run info years.csv --header no && expect_out '^rows: 3'
   run info years.csv --header yes && expect_out '^rows: 2' && expect_out '2019'
@@ -412,9 +413,10 @@ test_reports_of_hardly_any_data() {
 # Starts a long fit in the background (its files: c.csv, l.csv), ends it by a signal, and leaves its exit code in rc.
 end_by() {
   rm -f c.csv l.csv
+  : >err
   ls -A >before
-  "$kopse" fit points.csv -k 2500 -a lloyd --restarts 1000000 -o c.csv -l l.csv >out 2>err &
-  sleep 0.4
+  "$kopse" fit points.csv -k 2500 -a lloyd --restarts 1000000 -v -o c.csv -l l.csv >out 2>err &
+  until grep -q 'iteration' err; do sleep 0.05; done
   kill -"$1" $!
   rc=0
   wait $! || rc=$?
@@ -432,14 +434,15 @@ test_signals_H33() {
 }
 
 test_writing_to_a_closed_pipe() {
+  rm -f closed
   {
-    sleep 0.2
+    until [ -e closed ]; do sleep 0.05; done
     rc=0
     "$kopse" info four.csv 2>err || rc=$?
     echo "$rc" >code
   } | {
     exec <&-
-    sleep 0.6
+    : >closed
   }
   : >out
   rc=$(<code)

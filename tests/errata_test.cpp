@@ -270,9 +270,11 @@ TEST(errata, update_point_lower_is_least) {
   expect_dearer(line({2, 22}, {4, 8}, 4), erratum::update_point_lower_is_least);
 }
 
-// The obvious mending of it, without the node's lb.
+// The obvious mending of it, without the node's lb. (The second case is one that kopse gets wrong without
+// it.)
 TEST(errata, update_point_lower_is_most) {
   expect_wrong(line({28, 36, 37}, {14, 36, 39}, 2), erratum::update_point_lower_is_most, 2);
+  expect_kopse_and_corrections_are_right(line({4, 5, 1}, {8, 1, 0}, 4));
 }
 
 TEST(errata, update_point_stays_frozen) {

@@ -43,6 +43,21 @@ TEST(fit, measures_the_shift_to_the_last_bit) {
   }
 }
 
+TEST(fit, bisectors_of_squares_that_underflow_in_many_columns) {
+  // Every square is rounded to a few multiples of the smallest double, always the same way: the bisector,
+  // computed from them, is off by as many of those as there are columns.
+  index const d = 17000;
+  double const unit = 0x1p-537, a = std::sqrt(1.499) * unit, far = a - std::sqrt(.5001) * unit;
+  matrix<double> x(2, d), c(2, d);
+  for (index j = 0; j + 1 < d; ++j) x(0, j) = a, x(1, j) = far + std::sqrt(.4999) * unit, c(1, j) = far;
+  c(1, d - 1) = std::sqrt(.5 * (16384. + static_cast<double>(d))) * unit;
+  for (std::string_view const algorithm : kopse::algorithms()) {
+    kopse::options o;
+    o.algorithm = algorithm, o.centroids = c, o.leaf_size = 2, o.max_iter = 1, o.verify = true;
+    EXPECT_NO_THROW(kopse::fit(kopse::point_set<double>(x.view()), 2, o)) << algorithm;
+  }
+}
+
 TEST(fit, verifies_itself_on_request) {
   scenario<double> s({.data = family::lattice, .seed = 9, .n = 90, .k = 12, .start = start::far});
   s.run_oracle();

@@ -13,7 +13,7 @@
 // when the node stops being owned.
 //
 // Cost: O(N + k log k) an iteration under the paper's assumptions, far less when little moves. Memory: 24
-// bytes a point and, a node, 32 bytes and its exact sum, besides the tree. Use it for large n and k in low
+// bytes a point and, a node, 28 bytes and its exact sum, besides the tree. Use it for large n and k in low
 // dimension (d to about 8).
 #pragma once
 
@@ -119,7 +119,6 @@ private:
 };
 
 // ---- UpdateTree: strategies three and four
-// ------------------------------------------------------------------------------
 
 // Half the distance of centroid j to the nearest other centroid, after the move, by the reference tree.
 template <space_tree Tree> double dual_tree_step<Tree>::half_gap(label j) {
@@ -226,7 +225,6 @@ template <space_tree Tree> void dual_tree_step<Tree>::hand_down_bounds(node_id q
 }
 
 // ---- Score and BaseCase: strategies one and two
-// --------------------------------------------------------------------------
 
 // Lines 4 to 6 of Score: what is known of the parent (the last node entered and not left) holds for the
 // child. The carried bound of strategy four is the carried `closest`: d_max to it, for the moved centroids,

@@ -39,7 +39,8 @@ class slack {
 public:
   explicit slack(index d)
       : relative_(4 * static_cast<double>(d + 3) * 0x1p-53),
-        absolute_(std::sqrt(static_cast<double>(d)) * 0x1p-535) {}
+        absolute_(std::sqrt(static_cast<double>(d)) * 0x1p-535),
+        subnormal_(static_cast<double>(d + 3) * 0x1p-1070) {}
 
   double up(double x) const { return x * (1 + relative_) + absolute_; }
   double down(double x) const { return x * (1 - relative_) - absolute_; }
@@ -55,15 +56,16 @@ public:
   /// `here`, for the computed squares to be in that order at all its points, the smaller of them at most
   /// `largest` (boxes::nearer).
   double of_squares(double largest, double here) const {
-    return 4 * relative_ * (largest + here) + 0x1p-1060;
+    return 4 * relative_ * (largest + here) + subnormal_;
   }
   /// Widens an interval of squares that was computed with the flags of whoever compiles this.
   interval outward(interval s) const {
-    return {s.lo * (1 - relative_) - 0x1p-1060, s.hi * (1 + relative_) + 0x1p-1060};
+    return {s.lo * (1 - relative_) - subnormal_, s.hi * (1 + relative_) + subnormal_};
   }
 
 private:
   double relative_, absolute_;
+  double subnormal_; // of squares: each may be off by 2⁻¹⁰⁷⁴ where it underflows
 };
 
 } // namespace kopse
