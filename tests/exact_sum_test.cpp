@@ -174,7 +174,10 @@ TEST(sum_layout, holds_count_times_the_largest_at_every_width) {
       for (double const sign : {1.0, -1.0}) {
         matrix<double> rows(n, 1); // all the largest but for one, the lowest bit of the table
         for (index i = 0; i < n; ++i) rows(i, 0) = sign * (i == 0 ? std::ldexp(1.0, -low) : 2 - 0x1p-52);
-        exact_sums sums(kopse::summarise(point_set<double>(rows.view()), false).layout(), 1);
+        kopse::bit_range column, weights;
+        weights.add(1);
+        for (index i = 0; i < n; ++i) column.add(rows(i, 0));
+        exact_sums sums(sum_layout(std::span(&column, 1), weights, n), 1);
         mpz_class expected = 0;
         auto const add = [&](index i, int direction) {
           sums.add(0, rows.row(i), 1, direction);
