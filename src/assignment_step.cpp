@@ -10,7 +10,7 @@ namespace kopse {
 
 namespace {
 constexpr std::string_view algorithm_names[] = {"lloyd",    "hamerly",   "elkan",  "yinyang",
-                                                "exponion", "blacklist", "filter", "dualtree"};
+                                                "exponion", "blacklist", "filter", "dualtree", "frontier"};
 
 struct alias {
   std::string_view name, algorithm, tree;
@@ -92,7 +92,8 @@ work_counters& work_counters::operator+=(work_counters const& other) {
 std::span<std::string_view const> algorithms() { return algorithm_names; }
 
 bool uses_tree(std::string_view algorithm) {
-  return algorithm == "blacklist" || algorithm == "filter" || algorithm == "dualtree";
+  return algorithm == "blacklist" || algorithm == "filter" || algorithm == "dualtree"
+         || algorithm == "frontier";
 }
 
 void resolve(step_options& options) {

@@ -12,8 +12,10 @@
 
 namespace kopse {
 
-template <class Tree, class Choice> class candidate_step final : public tree_step<Tree> {
+template <class Tree, class Choice> class candidate_step : public tree_step<Tree> {
   using base = tree_step<Tree>;
+
+protected:
   using base::centroids_, base::k_, base::tree_, base::work_;
 
 public:
@@ -23,6 +25,13 @@ public:
 
   cluster_sums assign(matrix_view<double> centroids) override {
     cluster_sums changes = this->begin(centroids);
+    assign_all(changes);
+    return changes;
+  }
+
+protected:
+  void assign_all(cluster_sums& changes) {
+    matrix<double> const& centroids = centroids_;
     changes_ = &changes;
     index const d = tree_->dims();
     names_.resize(static_cast<std::size_t>(k_));
@@ -32,7 +41,6 @@ public:
       for (index j = 0; j < d; ++j) coordinates_[static_cast<std::size_t>(j * k_ + c)] = centroids(c, j);
     }
     visit(tree_->root(), {0, 0, k_});
-    return changes;
   }
 
 private:

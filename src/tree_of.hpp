@@ -5,6 +5,7 @@
 #include "any_tree.hpp"
 #include "blacklist.hpp"
 #include "filter.hpp"
+#include "frontier.hpp"
 #include "kopse/dual_tree_step.hpp"
 #include "kopse/tree/cover_tree.hpp"
 
@@ -22,6 +23,8 @@ public:
       return std::make_unique<filter_step<Tree>>(tree_, points, layout, k, options);
     if (options.algorithm == "blacklist")
       return std::make_unique<blacklist_step<Tree>>(tree_, points, layout, k, options);
+    if (options.algorithm == "frontier")
+      return std::make_unique<frontier_step<Tree>>(tree_, points, layout, k, options);
     return std::make_unique<dual_tree_step<Tree>>(tree_, points, layout, k, options.stop, options.bisector);
   }
 

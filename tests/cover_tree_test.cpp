@@ -216,7 +216,7 @@ TEST(CoverTree, NearerHoldsForEveryPointAndIsFound) {
     for (node_id q = 0; q < t.node_count(); ++q)
       for (index pair = 0; pair < 20; ++pair) {
         double const *const near = rows.row((7 * pair + q) % f.n), *const far = rows.row((11 * pair) % f.n);
-        if (!t.nearer(q, near, far, t.distance(q, near).hi)) continue;
+        if (!(t.lead(q, near, far, t.distance(q, near).hi) > 0)) continue;
         ++found;
         for (index i = t.points(q).first; i < t.points(q).last; ++i)
           ASSERT_LT(squared_distance(t.point(i), near, f.d), squared_distance(t.point(i), far, f.d))

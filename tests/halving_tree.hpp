@@ -56,14 +56,14 @@ public:
   double extent(kopse::node_id q) const { return distance(q, *this, q).hi; }
   // d²(p, far) - d²(p, near) is linear in p: what it is at its least, at a corner of the box, it is
   // everywhere.
-  bool nearer(kopse::node_id q, double const* near, double const* far, double largest) const {
+  double lead(kopse::node_id q, double const* near, double const* far, double largest) const {
     double to_near = 0, to_far = 0;
     for (std::size_t j = 0; j < at(q).low.size(); ++j) {
       double const corner = far[j] > near[j] ? at(q).high[j] : at(q).low[j];
       to_near += (corner - near[j]) * (corner - near[j]);
       to_far += (corner - far[j]) * (corner - far[j]);
     }
-    return to_far - to_near > slack_.of_squares(largest, to_far + to_near);
+    return to_far - to_near - slack_.of_squares(largest, to_far + to_near);
   }
 
 private:

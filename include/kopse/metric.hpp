@@ -60,9 +60,14 @@ public:
   bool nearer(double u, double l) const { return up(u) < down(l); }
   /// By how much a difference of two squares must exceed 0 at one point of a node, whose squares there sum to
   /// `here`, for the computed squares to be in that order at all its points, the smaller of them at most
-  /// `largest` (boxes::nearer).
+  /// `largest` (boxes::lead).
   double of_squares(double largest, double here) const {
     return 4 * relative_ * (largest + here) + subnormal_;
+  }
+  /// The true distances to two points are u, at most, and at least `gap` more. By how much can the gap fall,
+  /// u rising by no more than half of that, before the order of the computed squares is in doubt?
+  double lease(double u, double gap) const {
+    return gap - 8 * (relative_ * (2 * std::abs(u) + std::abs(gap)) + absolute_);
   }
   /// Widens an interval of squares that was computed with the flags of whoever compiles this.
   interval outward(interval s) const {

@@ -91,12 +91,12 @@ public:
     }
   }
 
-  /// Is computed d²(p, far) > computed d²(p, near) for every point p of the box? (False: perhaps not.)
-  /// d²(p, far) − d²(p, near) is linear in p and a sum over dimensions, so it is least at one corner (D.
-  /// Pelleg, A. Moore 1999; T. Kanungo et al. 2002); there it must exceed what rounding can do to the two
-  /// squares at any p. With far² <= 3 near² at p (else there is nothing to show) that is 4γ·near², near² at
-  /// most near_hi2, and γ of the squares at the corners.
-  bool nearer(index node, double const* near, double const* far, double near_hi2) const {
+  /// At most d²(p, far) − d²(p, near) for every point p of the box, computed or true; near_hi2 is at least
+  /// computed d²(p, near) for all of them. The difference is linear in p and a sum over dimensions, so it is
+  /// least at one corner (D. Pelleg, A. Moore 1999; T. Kanungo et al. 2002). What is taken off is what
+  /// rounding can do to the two squares at any p: with far² <= 3 near² at p (else the difference is far above)
+  /// that is 4γ·near², near² at most near_hi2, and γ of the squares at the corners.
+  double lead(index node, double const* near, double const* far, double near_hi2) const {
     Real const *const lo = low(node), *const hi = high(node);
     double least = 0, squares = 0;
     for (index j = 0; j < d_; ++j) {
@@ -106,7 +106,7 @@ public:
       least += std::min(low_far - low_near, high_far - high_near);
       squares += (low_far + low_near) + (high_far + high_near);
     }
-    return least > slack_.of_squares(near_hi2, squares);
+    return least - slack_.of_squares(near_hi2, squares);
   }
 
   /// Squared diagonal.
@@ -206,14 +206,14 @@ public:
     }
   }
 
-  /// As boxes::nearer: d²(p, far) − d²(p, near), linear in p, is what it is at the centre, less at most its
+  /// As boxes::lead: d²(p, far) − d²(p, near), linear in p, is what it is at the centre, less at most its
   /// slope 2·‖far − near‖ times the radius.
-  bool nearer(index node, double const* near, double const* far, double near_hi2) const {
+  double lead(index node, double const* near, double const* far, double near_hi2) const {
     double const to_near = square(near, centre(node)), to_far = square(far, centre(node));
     double apart2 = 0;
     for (index j = 0; j < d_; ++j) apart2 += (far[j] - near[j]) * (far[j] - near[j]);
     double const fall = slack_.up(2 * radius(node) * slack_.upper(apart2));
-    return to_far - to_near - fall > slack_.of_squares(near_hi2, to_far + to_near);
+    return to_far - to_near - fall - slack_.of_squares(near_hi2, to_far + to_near);
   }
 
   /// At most min w·p over the ball: w·centre − radius·‖w‖, less the rounding of the sum.

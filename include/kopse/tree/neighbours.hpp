@@ -13,7 +13,7 @@
 namespace kopse {
 
 namespace detail {
-template <space_tree T>
+template <searchable_tree T>
 void nearest_other(T const& tree, node_id q, double const* x, index except, double& best2, index& distances) {
   auto const below = tree.children(q);
   if (std::ranges::empty(below)) {
@@ -37,14 +37,14 @@ void nearest_other(T const& tree, node_id q, double const* x, index except, doub
 
 /// The computed d² from x to the nearest point whose row is not `except` (infinity if there is none).
 /// The distances it computed are added to `distances`.
-template <space_tree T> double nearest_other(T const& tree, double const* x, index except, index& distances) {
+template <searchable_tree T> double nearest_other(T const& tree, double const* x, index except, index& distances) {
   double best2 = std::numeric_limits<double>::infinity();
   detail::nearest_other(tree, tree.root(), x, except, best2, distances);
   return best2;
 }
 
 /// Calls f(row, d²) for every point with computed d² <= limit2 from x, in tree order.
-template <space_tree T, class F>
+template <searchable_tree T, class F>
 void for_each_within(T const& tree, node_id q, double const* x, double limit2, index& distances, F const& f) {
   if (tree.distance(q, x).lo > limit2) return;
   auto const below = tree.children(q);
@@ -84,7 +84,7 @@ inline bool nearer(neighbour const& a, neighbour const& b) {
 }
 
 /// Some point near x, found on the one path of nearest boxes: row and computed d².
-template <space_tree T> neighbour find_near(T const& tree, double const* x, index& distances) {
+template <searchable_tree T> neighbour find_near(T const& tree, double const* x, index& distances) {
   node_id q = tree.root();
   for (auto below = tree.children(q); !std::ranges::empty(below); below = tree.children(q))
     q = *std::ranges::min_element(below, {}, [&](node_id c) { return tree.distance(c, x).lo; });
@@ -99,7 +99,7 @@ template <space_tree T> neighbour find_near(T const& tree, double const* x, inde
 
 namespace detail {
 /// Calls leaf(q) for the leaves whose points may be as near to x as limit() says, the nearer child first.
-template <space_tree T, class Limit, class Leaf>
+template <searchable_tree T, class Limit, class Leaf>
 void visit_nearest_first(T const& tree, node_id q, double const* x, Limit const& limit, Leaf const& leaf) {
   auto const below = tree.children(q);
   if (std::ranges::empty(below)) return leaf(q);
@@ -127,7 +127,7 @@ void visit_nearest_first(T const& tree, node_id q, double const* x, Limit const&
 
 /// Offers `found` every point that may be one of the nearest two of x, but for row `except`, which it may
 /// already have. A node is passed over only if all its points are farther, beyond equality, than the second.
-template <space_tree T>
+template <searchable_tree T>
 void find_nearest_two(T const& tree, double const* x, index except, nearest_two& found, index& distances) {
   detail::visit_nearest_first(
       tree, tree.root(), x, [&] { return found.second2; },
@@ -142,7 +142,7 @@ void find_nearest_two(T const& tree, double const* x, index except, nearest_two&
 
 /// The nearest `most` points with computed d² <= limit2 from x, row `except` aside, nearest first. Returns
 /// the d² that no point left out is below.
-template <space_tree T>
+template <searchable_tree T>
 double find_nearest(T const& tree, double const* x, index except, index most, double limit2,
                     std::vector<neighbour>& found, index& distances) {
   found.clear();

@@ -141,8 +141,8 @@ public:
   void distances(node_id q, double const* x, index m, index stride, double* lo2, double* hi2) const {
     bounds_.distances(q, x, m, stride, lo2, hi2);
   }
-  bool nearer(node_id q, double const* near, double const* far, double near_hi2) const {
-    return bounds_.nearer(q, near, far, near_hi2);
+  double lead(node_id q, double const* near, double const* far, double near_hi2) const {
+    return bounds_.lead(q, near, far, near_hi2);
   }
   double lowest(node_id q, double const* w) const { return bounds_.lowest(q, w); }
   double extent(node_id q) const { return bounds_.extent(q); }

@@ -30,6 +30,18 @@ struct point_range {
   index size() const { return last - first; }
 };
 
+/// What the searches of neighbours.hpp need of a tree.
+template <class T>
+concept searchable_tree = requires(T const& t, node_id q, index position, double const* x) {
+  { t.dims() } -> std::same_as<index>;
+  { t.root() } -> std::same_as<node_id>;
+  { t.children(q) } -> std::ranges::forward_range;
+  { t.points(q) } -> std::same_as<point_range>; // of a leaf
+  { t.point(position) } -> std::same_as<typename T::real const*>;
+  { t.row(position) } -> std::convertible_to<index>;
+  { t.distance(q, x).lo } -> std::convertible_to<double>; // at most computed d² from x to the node's points
+};
+
 template <class T>
 concept space_tree = requires(T const& t, node_id q, index position, typename T::reference const& r,
                               double const* x) {
@@ -51,15 +63,15 @@ concept space_tree = requires(T const& t, node_id q, index position, typename T:
 
 // What a tree may have besides, and what stands in for it where it has not.
 
-/// Is computed d²(p, far) > computed d²(p, near) for every point p of the node? (False: perhaps not.)
-/// near_hi2 is at least computed d²(p, near) for all of them. A tree with nearer(q, near, far, near_hi2) of
-/// its own answers itself; otherwise d²(p, far) − d²(p, near) = 2·p·(near − far) + ‖far‖² − ‖near‖², by
+/// At most d²(p, far) − d²(p, near), computed or true, for every point p of the node. near_hi2 is at least
+/// computed d²(p, near) for all of them. A tree with lead(q, near, far, near_hi2) of its own answers itself;
+/// otherwise d²(p, far) − d²(p, near) = 2·p·(near − far) + ‖far‖² − ‖near‖², by
 /// lowest(), less what may be rounded off it: in units of γ, the squares of the two and of ‖p‖, which is at
 /// most ‖near‖ and the distance.
 template <space_tree T>
-bool dominates(T const& t, node_id q, double const* near, double const* far, double near_hi2) {
-  if constexpr (requires { t.nearer(q, near, far, near_hi2); }) {
-    return t.nearer(q, near, far, near_hi2);
+double lead(T const& t, node_id q, double const* near, double const* far, double near_hi2) {
+  if constexpr (requires { t.lead(q, near, far, near_hi2); }) {
+    return t.lead(q, near, far, near_hi2);
   } else {
     std::vector<double> w(static_cast<std::size_t>(t.dims()));
     double far2 = 0, near2 = 0;
@@ -69,8 +81,14 @@ bool dominates(T const& t, node_id q, double const* near, double const* far, dou
       near2 += near[j] * near[j];
     }
     double const margin = slack(t.dims()).of_squares(near_hi2, 3 * (far2 + near2 + near_hi2));
-    return 2 * t.lowest(q, w.data()) + (far2 - near2) > margin;
+    return 2 * t.lowest(q, w.data()) + (far2 - near2) - margin;
   }
+}
+
+/// Is computed d²(p, far) > computed d²(p, near) for every point p of the node? (False: perhaps not.)
+template <space_tree T>
+bool dominates(T const& t, node_id q, double const* near, double const* far, double near_hi2) {
+  return lead(t, q, near, far, near_hi2) > 0;
 }
 
 /// distance() from a node to each of m points stored by dimension: coordinate j of point i at x[j·stride +
@@ -104,8 +122,8 @@ template <space_tree T> std::string check_bounds(T const& t, node_id q, typename
       double const* const x = others.point(o);
       interval const single = t.distance(q, x);
       double const lowest = t.lowest(q, x);
-      bool const x_nearer = dominates(t, q, x, first, single.hi);
-      bool const first_nearer = dominates(t, q, first, x, t.distance(q, first).hi);
+      double const x_leads = lead(t, q, x, first, single.hi);
+      double const first_leads = lead(t, q, first, x, t.distance(q, first).hi);
       for (index i = t.points(q).first; i < t.points(q).last; ++i) {
         typename T::real const* const p = t.point(i);
         double const d2 = squared_distance(p, x, t.dims()), first2 = squared_distance(p, first, t.dims());
@@ -114,7 +132,7 @@ template <space_tree T> std::string check_bounds(T const& t, node_id q, typename
         if (d2 < single.lo || d2 > single.hi) return "distance() to a point does not bound";
         if (d2 < pair.lo || d2 > pair.hi) return "distance() to a node does not bound";
         if (dot < lowest) return "lowest() does not bound";
-        if ((x_nearer && !(d2 < first2)) || (first_nearer && !(first2 < d2))) return "nearer() is wrong";
+        if (first2 - d2 < x_leads || d2 - first2 < first_leads) return "lead() does not bound";
       }
     }
   }

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "centroid_heap.hpp"
+
+#include <numeric>
+
+namespace kopse {
+
+centroid_heap::centroid_heap(index k, index dims)
+    : k_(k), d_(dims),
+      leaves_(static_cast<node_id>(std::bit_ceil(static_cast<std::size_t>((k + most - 1) / most)))),
+      slack_(dims), numbers_(static_cast<std::size_t>(2 * leaves_)), order_(static_cast<std::size_t>(k)),
+      leaf_of_(static_cast<std::size_t>(k)), coordinates_(k, dims), corners_(4 * leaves_, dims),
+      moved_(static_cast<std::size_t>(2 * leaves_)), moved_of_(static_cast<std::size_t>(k)) {
+  std::iota(numbers_.begin(), numbers_.end(), 0);
+  std::iota(order_.begin(), order_.end(), 0);
+}
+
+void centroid_heap::arrange(matrix_view<double> centroids) {
+  split(centroids, root(), 0, k_);
+  for (node_id leaf = 0; leaf < leaves_; ++leaf)
+    for (index i = start(leaf); i < start(leaf + 1); ++i)
+      leaf_of_[static_cast<std::size_t>(row(i))] = leaves_ + leaf;
+}
+
+// At the middle position of the widest dimension.
+void centroid_heap::split(matrix_view<double> centroids, node_id q, index first, index last) {
+  if (is_leaf(q)) return;
+  index widest = 0;
+  double width = -1;
+  for (index j = 0; j < d_; ++j) {
+    auto const at = [&](label c) { return centroids(c, j); };
+    auto const [lo, hi] = std::ranges::minmax_element(order_.begin() + first, order_.begin() + last, {}, at);
+    if (at(*hi) - at(*lo) > width) width = at(*hi) - at(*lo), widest = j;
+  }
+  node_id right = 2 * q + 1; // the first leaf below it
+  while (!is_leaf(right)) right *= 2;
+  index const middle = start(right - leaves_);
+  std::nth_element(order_.begin() + first, order_.begin() + middle, order_.begin() + last,
+                   [&](label a, label b) { return centroids(a, widest) < centroids(b, widest); });
+  split(centroids, 2 * q, first, middle);
+  split(centroids, 2 * q + 1, middle, last);
+}
+
+void centroid_heap::refit(matrix_view<double> centroids, centroid_drift const& drift) {
+  for (index i = 0; i < k_; ++i) {
+    std::copy_n(centroids.row(row(i)), d_, coordinates_.row(i));
+    moved_of_[static_cast<std::size_t>(i)] = drift[static_cast<label>(row(i))];
+  }
+  for (node_id q = node_count() - 1; q >= root(); --q) {
+    double *const lo = corners_.row(2 * q), *const hi = corners_.row(2 * q + 1);
+    double& largest = moved_[static_cast<std::size_t>(q)];
+    if (is_leaf(q)) {
+      point_range const range = points(q);
+      std::copy_n(point(range.first), d_, lo);
+      std::copy_n(point(range.first), d_, hi);
+      largest = 0;
+      for (index i = range.first; i < range.last; ++i) {
+        largest = std::max(largest, moved_at(i));
+        for (index j = 0; j < d_; ++j) lo[j] = std::min(lo[j], point(i)[j]), hi[j] = std::max(hi[j], point(i)[j]);
+      }
+    } else {
+      largest = std::max(moved(2 * q), moved(2 * q + 1));
+      for (index j = 0; j < d_; ++j) {
+        lo[j] = std::min(low(2 * q)[j], low(2 * q + 1)[j]);
+        hi[j] = std::max(high(2 * q)[j], high(2 * q + 1)[j]);
+      }
+    }
+  }
+}
+
+} // namespace kopse

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Clocks of clusters: how far rivals can have come nearer, by cluster, without looking at a point.
+//
+// Owner-local clocks (docs/algorithm.md, frontier). Cluster j has reaches R_0 < R_1 < ... < infinity, its
+// shells, and for each a clock that advances in each iteration by
+//     δ_j + max(δ_j, max{ δ_i : d(c_i, c_j) <= R, after the move }),
+// δ how far a centroid moved. A point p with d(p, c_j) <= u whose other centroids are all `gap` farther at
+// least gets a lease of min(gap, R − 2·u) on one of the shells: while the clock has advanced by less, c_j is
+// the nearest centroid of p. For (a) the lease left is at most R − 2·d(p, c_j), which falls by 2·δ_j at most
+// when the lease does by 2·δ_j at least; and (b) it is at most the gap to every rival: one within reach after
+// the move gains no more than δ_i + δ_j, one beyond it is at least R − 2·d(p, c_j) farther than the owner.
+// *After* the move: a centroid that leaves needs no charge, one that jumps in does. A larger R may be charged
+// for a smaller one, so reaches may grow; one that shrinks by D advances its clock by D.
+//
+// A lease is kept as the reading of its clock at which it ends: time passes for all items of a cluster at
+// once. So that a whole subtree of points is passed over by one comparison, nodes of the tree on the
+// centroids have clocks too, which advance by the largest advance of any cluster below them: no slower than
+// any.
+//
+// Readings are in a unit of the data's own size, float and rounded up; leases float and rounded down.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "centroid_heap.hpp"
+
+namespace kopse {
+
+class cluster_clocks {
+public:
+  static constexpr int shells = 8;
+  static constexpr float ended = -std::numeric_limits<float>::infinity();
+  using clock_id = std::int32_t;
+
+  /// `unit` is a power of two about the size of the data.
+  cluster_clocks(index k, index dims, double unit);
+
+  /// Lays the centroids' tree out anew and measures the reaches: all leases end, all clocks start from 0.
+  void start(matrix_view<double> centroids, centroid_drift const& drift, int threads, index& distances);
+  /// Clocks advance for centroids that have moved.
+  void advance(matrix_view<double> centroids, centroid_drift const& drift, int threads, index& distances);
+  /// Clocks have run so long that their readings are coarse: rebased() every lease, then rebase().
+  bool run_long() const { return longest_ > 0x1p12 * typical_; }
+  float rebased(clock_id clock, float end) const {
+    double const left = static_cast<double>(end) - clocks_[at(clock)];
+    return left > 0 ? round_down(left) : ended;
+  }
+  void rebase();
+
+  centroid_heap const& heap() const { return heap_; }
+  double reach(label j, int shell) const { return reach_[at(of(j, shell))]; }
+  /// The last advance.
+  double rate(label j, int shell) const { return rate_[at(of(j, shell))]; }
+  static clock_id of(label j, int shell) { return j * shells + shell; }
+  float reading(clock_id clock) const { return readings_[at(clock)]; }
+  /// How far a clock has come.
+  double now(clock_id clock) const { return clocks_[at(clock)] * unit_; }
+
+  /// The reading at which a lease ends that is given now.
+  float end(clock_id clock, double lease) const {
+    return lease > 0 ? round_down(std::min(clocks_[at(clock)] + lease / unit_ * (1 - 0x1p-50), 0x1p100)) : ended;
+  }
+  /// What is left of a lease, in the clocks' unit; not more than 0: it has ended.
+  double left(clock_id clock, float end) const { return static_cast<double>(end) - clocks_[at(clock)]; }
+  float end_of_left(clock_id clock, double left) const {
+    return left > 0 ? round_down(std::min(clocks_[at(clock)] + left * (1 - 0x1p-50), 0x1p100)) : ended;
+  }
+  /// A clock that is no slower than either.
+  clock_id slower_than_neither(clock_id a, clock_id b) const;
+
+private:
+  static std::size_t at(index i) { return static_cast<std::size_t>(i); }
+  static float round_down(double x) { return static_cast<float>(x - std::abs(x) * 0x1p-23); }
+  static float round_up(double x) { return static_cast<float>(x + std::abs(x) * 0x1p-23); }
+  void advance_leaf(node_id leaf, index& distances);
+  void tick(clock_id clock, double by);
+
+  index k_, d_;
+  double unit_;
+  slack slack_;
+  centroid_heap heap_;
+  std::vector<double> reach_;  // of each cluster and shell
+  std::vector<double> rate_;   // advance of each clock; those of the nodes of the heap behind the clusters'
+  std::vector<double> clocks_; // the same, in units
+  std::vector<float> readings_;
+  double longest_ = 0, typical_ = 0; // the longest a clock has run; the distance to a near other centroid
+};
+
+} // namespace kopse

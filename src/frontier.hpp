@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// `frontier`: iterations that look only at what can have changed.
+#pragma once
+
+#include "filter.hpp"
+#include "neighbour_lists.hpp"
+
+namespace kopse {
+
+template <class Tree> class frontier_step final : public filter_step<Tree> {
+  using base = filter_step<Tree>;
+  using base::centroids_, base::drift_, base::first_, base::k_, base::slack_, base::tree_, base::work_,
+      base::several;
+
+public:
+  using real = typename Tree::real;
+
+  frontier_step(std::shared_ptr<Tree const> tree, point_set<real> points, sum_layout const& layout, index k,
+                step_options const& options)
+      : base(std::move(tree), points, layout, k, options), threads_(options.threads), n_(points.size()),
+        clocks_(k, points.dims(), unit_of(*tree_)), lists_(k, points.dims()),
+        ends_(at(points.size()), cluster_clocks::ended), shells_(at(points.size())),
+        nodes_(at(tree_->node_count())) {}
+
+  cluster_sums assign(matrix_view<double> centroids) override {
+    cluster_sums changes = this->begin(centroids);
+    ++iteration_;
+    bool const walk = !first_ && (leased_ ? examined_ < n_ * 6 / 10 : changed_ < n_ / 10);
+    if (!walk) {
+      leased_ = false;
+      this->assign_all(changes);
+      examined_ = 0;
+    } else {
+      if (!leased_)
+        start();
+      else
+        clocks_.advance(centroids_, drift_, threads_, work_.distances);
+      if (clocks_.run_long()) rebase();
+      examined_ = 0;
+      changes_ = &changes;
+      visit(tree_->root());
+    }
+    changed_ = changes.labels_changed;
+    return changes;
+  }
+
+private:
+  using clock_id = cluster_clocks::clock_id;
+  using block = neighbour_lists::block;
+  static constexpr float ended = cluster_clocks::ended;
+
+  // A node with one owner: its lease. One with several: until then, no lease below it ends.
+  struct node_state {
+    clock_id clock = 0;
+    float end = ended;
+  };
+  struct lease {
+    clock_id clock;
+    float end;
+  };
+
+  static std::size_t at(index i) { return static_cast<std::size_t>(i); }
+  static double unit_of(Tree const& tree) {
+    double const extent = tree.extent(tree.root());
+    return extent > 0 && extent < std::numeric_limits<double>::infinity() ? std::exp2(std::ilogb(std::sqrt(extent)))
+                                                                          : 1;
+  }
+  bool running(clock_id clock, float end) const { return clocks_.reading(clock) < end; }
+  clock_id clock_of(index i) const { return cluster_clocks::of(this->point_owner(i), shells_[at(i)]); }
+
+  void start() {
+    leased_ = true;
+    clocks_.start(centroids_, drift_, threads_, work_.distances);
+    lists_.forget();
+    std::fill(ends_.begin(), ends_.end(), ended);
+    std::fill(nodes_.begin(), nodes_.end(), node_state{});
+  }
+
+  void rebase() {
+    for (index i = 0; i < n_; ++i)
+      if (this->point_owner(i) >= 0) ends_[at(i)] = clocks_.rebased(clock_of(i), ends_[at(i)]);
+    for (node_state& s : nodes_) s.end = clocks_.rebased(s.clock, s.end);
+    clocks_.rebase();
+    lists_.forget();
+  }
+
+  // The shell on which a lease lasts longest at the last rate.
+  lease give_lease(label j, double u, double gap) const {
+    double best = 0, best_rate = 1;
+    int best_shell = -1;
+    double const least_rate = clocks_.reach(j, 0) * 1e-6;
+    for (int s = 0; s < cluster_clocks::shells; ++s) {
+      double const room = clocks_.reach(j, s) - 2 * u;
+      if (!(room > 0)) continue;
+      double const length = std::min(gap, room), rate = clocks_.rate(j, s) + least_rate;
+      if (best_shell < 0 || length * best_rate > best * rate) best = length, best_rate = rate, best_shell = s;
+      if (room >= gap) break;
+    }
+    if (best_shell < 0) return {0, ended};
+    clock_id const clock = cluster_clocks::of(j, best_shell);
+    return {clock, clocks_.end(clock, slack_.lease(u, best))};
+  }
+
+  block const& block_of(label j) {
+    block& b = blocks_[static_cast<std::size_t>(j) % blocks_.size()];
+    if (b.owner != j || b.iteration != iteration_)
+      lists_.fetch(j, iteration_, centroids_, clocks_, b, work_.distances);
+    return b;
+  }
+
+  void visit(node_id q) {
+    node_state& state = nodes_[at(q)];
+    if (running(state.clock, state.end)) return;
+    if (this->owner(q) != several) {
+      if (examine_node(q)) return;
+      this->hand_down(q);
+      for (node_id const c : tree_->children(q)) nodes_[at(c)].end = ended;
+      if (this->is_leaf(q))
+        for (index i = tree_->points(q).first; i < tree_->points(q).last; ++i) ends_[at(i)] = ended;
+    }
+    float left = std::numeric_limits<float>::infinity();
+    clock_id clock = -1;
+    auto const include = [&](clock_id c, float end) {
+      left = std::min(left, end - clocks_.reading(c));
+      if (c != clock) clock = clock < 0 ? c : clocks_.slower_than_neither(clock, c);
+    };
+    if (this->is_leaf(q)) {
+      this->check_stop();
+      for (index i = tree_->points(q).first; i < tree_->points(q).last; ++i) {
+        if (!running(clock_of(i), ends_[at(i)])) examine_point(i);
+        include(clock_of(i), ends_[at(i)]);
+      }
+    } else {
+      for (node_id const c : tree_->children(q)) {
+        visit(c);
+        include(nodes_[at(c)].clock, nodes_[at(c)].end);
+      }
+    }
+    state.clock = clock;
+    state.end = clocks_.end_of_left(clock, static_cast<double>(left) * (1 - 0x1p-22));
+  }
+
+  bool examine_node(node_id q) {
+    ++work_.node_scores;
+    label const j = this->owner(q);
+    double const* const c = centroids_.row(j);
+    double const hi2 = tree_->distance(q, c).hi, u = slack_.upper(hi2);
+    block const& b = block_of(j);
+    double gap = b.beyond - 2 * u;
+    for (index m = 0; m < b.size && gap > 0; ++m) {
+      if (b.away[at(m)] - 2 * u >= gap) break;
+      double const* const rival = centroids_.row(b.who[at(m)]);
+      ++work_.node_scores;
+      double const ahead = lead(*tree_, q, c, rival, hi2);
+      if (!(ahead > 0)) return false;
+      gap = std::min(gap, ahead / slack_.up(slack_.upper(squared_distance(rival, c, tree_->dims())) + 2 * u));
+    }
+    if (!(gap > 0)) return false;
+    lease const l = give_lease(j, u, slack_.down(gap));
+    if (!running(l.clock, l.end)) return false;
+    nodes_[at(q)] = {l.clock, l.end};
+    return true;
+  }
+
+  void examine_point(index i) {
+    ++examined_;
+    label const j = this->point_owner(i);
+    real const* const x = tree_->point(i);
+    index const d = tree_->dims();
+    block const& b = block_of(j);
+    nearest_two found;
+    found.offer(j, squared_distance(x, centroids_.row(j), d));
+    double const u = slack_.upper(found.first2);
+    // Safe: who is at least r from the owner is farther than the second, beyond doubt.
+    auto const beyond = [&](double r) {
+      return slack_.nearer(slack_.upper(found.second2), slack_.down(r - u));
+    };
+    constexpr index width = neighbour_lists::width;
+    bool settled = false;
+    for (index first = 0; first < b.size && !settled; first += width) {
+      settled = beyond(b.away[at(first)]);
+      if (settled) break;
+      double d2[width];
+      squared_distances(x, d, b.eight(first, d), width, width, d2);
+      index const count = std::min(width, b.size - first);
+      work_.distances += count;
+      for (index m = 0; m < count; ++m) found.offer(b.who[at(first + m)], d2[m]);
+    }
+    if (!settled && !beyond(b.beyond)) {
+      std::vector<double> copy(x, x + d);
+      find_nearest_two(clocks_.heap(), copy.data(), found.first, found, work_.distances);
+    }
+    label const now = static_cast<label>(found.first);
+    this->give_point(*changes_, i, now);
+    double const upper = slack_.upper(found.first2);
+    lease const l = give_lease(now, upper, slack_.down(slack_.lower(found.second2) - upper));
+    ends_[at(i)] = l.end;
+    shells_[at(i)] = static_cast<std::uint8_t>(l.clock % cluster_clocks::shells);
+  }
+
+  int threads_;
+  index n_, iteration_ = 0, examined_ = 0, changed_ = 0;
+  bool leased_ = false;
+  cluster_clocks clocks_;
+  neighbour_lists lists_;
+  std::vector<float> ends_;          // of the points' leases, in tree order
+  std::vector<std::uint8_t> shells_; // that they are on
+  std::vector<node_state> nodes_;
+  cluster_sums* changes_ = nullptr;
+  std::vector<block> blocks_{256};
+};
+
+} // namespace kopse
