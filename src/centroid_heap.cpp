@@ -8,9 +8,10 @@ namespace kopse {
 centroid_heap::centroid_heap(index k, index dims)
     : k_(k), d_(dims),
       leaves_(static_cast<node_id>(std::bit_ceil(static_cast<std::size_t>((k + most - 1) / most)))),
-      slack_(dims), numbers_(static_cast<std::size_t>(2 * leaves_)), order_(static_cast<std::size_t>(k)),
-      leaf_of_(static_cast<std::size_t>(k)), coordinates_(k, dims), corners_(4 * leaves_, dims),
-      moved_(static_cast<std::size_t>(2 * leaves_)), moved_of_(static_cast<std::size_t>(k)) {
+      top_(node_id{1} << (std::bit_width(static_cast<unsigned>(leaves_)) - 1) % 3), slack_(dims), numbers_(static_cast<std::size_t>(2 * leaves_)), order_(static_cast<std::size_t>(k)),
+      leaf_of_(static_cast<std::size_t>(k)), coordinates_(k, dims), eights_(leaves_, most * dims),
+      corners_((2 * leaves_ + 7) / 8, 16 * dims),
+      moved_(static_cast<std::size_t>(2 * leaves_ + 7) / 8 * 8), moved_of_(static_cast<std::size_t>(k)) {
   std::iota(numbers_.begin(), numbers_.end(), 0);
   std::iota(order_.begin(), order_.end(), 0);
 }
@@ -20,6 +21,7 @@ void centroid_heap::arrange(matrix_view<double> centroids) {
   for (node_id leaf = 0; leaf < leaves_; ++leaf)
     for (index i = start(leaf); i < start(leaf + 1); ++i)
       leaf_of_[static_cast<std::size_t>(row(i))] = leaves_ + leaf;
+  std::fill_n(eights_.row(0), leaves_ * most * d_, std::numeric_limits<double>::infinity());
 }
 
 // At the middle position of the widest dimension.
@@ -47,22 +49,25 @@ void centroid_heap::refit(matrix_view<double> centroids, centroid_drift const& d
     moved_of_[static_cast<std::size_t>(i)] = drift[static_cast<label>(row(i))];
   }
   for (node_id q = node_count() - 1; q >= root(); --q) {
-    double *const lo = corners_.row(2 * q), *const hi = corners_.row(2 * q + 1);
     double& largest = moved_[static_cast<std::size_t>(q)];
     if (is_leaf(q)) {
       point_range const range = points(q);
-      std::copy_n(point(range.first), d_, lo);
-      std::copy_n(point(range.first), d_, hi);
+      for (index j = 0; j < d_; ++j) corner(q, 2 * j) = corner(q, 2 * j + 1) = point(range.first)[j];
       largest = 0;
       for (index i = range.first; i < range.last; ++i) {
         largest = std::max(largest, moved_at(i));
-        for (index j = 0; j < d_; ++j) lo[j] = std::min(lo[j], point(i)[j]), hi[j] = std::max(hi[j], point(i)[j]);
+        double* const eight = eights_.row(q - leaves_) + (i - range.first);
+        for (index j = 0; j < d_; ++j) {
+          corner(q, 2 * j) = std::min(corner(q, 2 * j), point(i)[j]);
+          corner(q, 2 * j + 1) = std::max(corner(q, 2 * j + 1), point(i)[j]);
+          eight[j * most] = point(i)[j];
+        }
       }
     } else {
       largest = std::max(moved(2 * q), moved(2 * q + 1));
       for (index j = 0; j < d_; ++j) {
-        lo[j] = std::min(low(2 * q)[j], low(2 * q + 1)[j]);
-        hi[j] = std::max(high(2 * q)[j], high(2 * q + 1)[j]);
+        corner(q, 2 * j) = std::min(corner(2 * q, 2 * j), corner(2 * q + 1, 2 * j));
+        corner(q, 2 * j + 1) = std::max(corner(2 * q, 2 * j + 1), corner(2 * q + 1, 2 * j + 1));
       }
     }
   }

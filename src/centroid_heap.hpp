@@ -12,6 +12,7 @@
 #include <span>
 #include <vector>
 
+#include "eight.hpp"
 #include "kopse/assignment_step.hpp"
 #include "kopse/tree/space_tree.hpp"
 
@@ -39,13 +40,65 @@ public:
   /// Of a leaf alone.
   point_range points(node_id q) const { return {start(q - leaves_), start(q - leaves_ + 1)}; }
   double const* point(index position) const { return coordinates_.row(position); }
+  /// Computed d² of x to the centroids of a leaf; infinite behind its last one.
+  void squares(node_id leaf, double const* x, double* eight) const {
+    eight_squares(x, d_, eights_.row(leaf - leaves_), most, eight);
+  }
   index row(index position) const { return order_[static_cast<std::size_t>(position)]; }
 
-  /// A superset of the computed d² from the node's centroids to x, or to those of another node.
-  interval distance(node_id q, double const* x) const { return between(low(q), high(q), x, x); }
-  interval distance(node_id q, node_id other) const {
-    return between(low(q), high(q), low(other), high(other));
+  /// The computed d² from the node's centroids to x are within.
+  interval distance(node_id q, double const* x) const {
+    double lo = 0, hi = 0;
+    for (index j = 0; j < d_; ++j) {
+      double const below = x[j] - corner(q, 2 * j + 1), above = corner(q, 2 * j) - x[j];
+      double const apart = std::max(std::max(below, above), 0.0), span = std::min(below, above);
+      lo += apart * apart;
+      hi += span * span;
+    }
+    return slack_.outward({lo, hi});
   }
+
+  /// The top of the tree in eights: its nodes are the first `top_count()` from `top()` on; the eight below a
+  /// node q that is no leaf start at 8·q.
+  node_id top() const { return top_; }
+  node_id top_count() const { return top_; }
+  /// For each of the eight nodes of which `first`, a multiple of eight, is the first, at most the computed d²
+  /// from its centroids to any point of a box. Nodes 0 to 7 are one such eight.
+  void least_squares(node_id first, double const* box_low, double const* box_high, double* lo2) const {
+    double const* c = corners_.row(first / 8);
+    double sums[8] = {};
+    for (index j = 0; j < d_; ++j, c += 16) {
+      double const low = box_low[j], high = box_high[j];
+      for (int i = 0; i < 8; ++i) {
+        double const below = low - c[8 + i], above = c[i] - high;
+        double const apart = std::max(below, above);
+        double const twice = apart + std::abs(apart); // 0 where they overlap
+        sums[i] += twice * twice;
+      }
+    }
+    for (int i = 0; i < 8; ++i) lo2[i] = slack_.outward({sums[i] / 4, 0}).lo;
+  }
+  /// For each centroid of a leaf, at most the computed d² to any point of a box; infinite or not a number
+  /// behind its last one.
+  void least_squares_from(node_id leaf, double const* box_low, double const* box_high, double* lo2) const {
+    double const* c = eights_.row(leaf - leaves_);
+    double sums[8] = {};
+    for (index j = 0; j < d_; ++j, c += 8) {
+      double const low = box_low[j], high = box_high[j];
+      for (int i = 0; i < 8; ++i) {
+        double const below = low - c[i], above = c[i] - high;
+        double const apart = std::max(below, above);
+        double const twice = apart + std::abs(apart);
+        sums[i] += twice * twice;
+      }
+    }
+    for (int i = 0; i < 8; ++i) lo2[i] = slack_.outward({sums[i] / 4, 0}).lo;
+  }
+  /// The box of a node.
+  void box(node_id q, double* low, double* high) const {
+    for (index j = 0; j < d_; ++j) low[j] = corner(q, 2 * j), high[j] = corner(q, 2 * j + 1);
+  }
+  double const* moved_of_eight(node_id first) const { return moved_.data() + first; }
   double moved(node_id q) const { return moved_[static_cast<std::size_t>(q)]; }
   double moved_at(index position) const { return moved_of_[static_cast<std::size_t>(position)]; }
 
@@ -61,29 +114,20 @@ public:
 
 private:
   index start(node_id leaf) const { return k_ * leaf / leaves_; }
-  double const* low(node_id q) const { return corners_.row(2 * q); }
-  double const* high(node_id q) const { return corners_.row(2 * q + 1); }
-  interval between(double const* low, double const* high, double const* other_low,
-                   double const* other_high) const {
-    double lo = 0, hi = 0;
-    for (index j = 0; j < d_; ++j) {
-      double const below = other_low[j] - high[j], above = low[j] - other_high[j];
-      double const apart = std::max(std::max(below, above), 0.0), span = std::min(below, above);
-      lo += apart * apart;
-      hi += span * span;
-    }
-    return slack_.outward({lo, hi});
-  }
+  // Corner 2·j is the low one in dimension j, 2·j + 1 the high one.
+  double corner(node_id q, index c) const { return corners_(q / 8, c * 8 + q % 8); }
+  double& corner(node_id q, index c) { return corners_(q / 8, c * 8 + q % 8); }
   void split(matrix_view<double> centroids, node_id q, index first, index last);
 
   index k_, d_;
-  node_id leaves_;
+  node_id leaves_, top_;
   slack slack_;
   std::vector<node_id> numbers_; // 0, 1, 2, ...
   std::vector<label> order_;     // by position
   std::vector<node_id> leaf_of_; // by centroid
   matrix<double> coordinates_;   // by position
-  matrix<double> corners_;       // low and high of each node
+  matrix<double> eights_;        // of each leaf, by dimension
+  matrix<double> corners_;       // of eight nodes at a time, by dimension
   std::vector<double> moved_, moved_of_;
 };
 

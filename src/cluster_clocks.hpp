@@ -57,8 +57,12 @@ public:
   /// How far a clock has come.
   double now(clock_id clock) const { return clocks_[at(clock)] * unit_; }
 
+  /// Some lease of j wanted a reach so wide and found it in the infinite shell alone.
+  void want(label j, double reach) { wanted_[at(j)] = std::max(wanted_[at(j)], reach); }
   /// The reading at which a lease ends that is given now.
-  float end(clock_id clock, double lease) const {
+  float end(clock_id clock, double lease) {
+    std::uint8_t& highest = highest_[at(clock / shells)];
+    if (int const shell = clock % shells; shell > highest && shell < shells - 1) highest = static_cast<std::uint8_t>(shell);
     return lease > 0 ? round_down(std::min(clocks_[at(clock)] + lease / unit_ * (1 - 0x1p-50), 0x1p100)) : ended;
   }
   /// What is left of a lease, in the clocks' unit; not more than 0: it has ended.
@@ -73,7 +77,16 @@ private:
   static std::size_t at(index i) { return static_cast<std::size_t>(i); }
   static float round_down(double x) { return static_cast<float>(x - std::abs(x) * 0x1p-23); }
   static float round_up(double x) { return static_cast<float>(x + std::abs(x) * 0x1p-23); }
-  void advance_leaf(node_id leaf, index& distances);
+  struct scratch {
+    struct entry {
+      node_id q;
+      double lo2;
+    };
+    std::vector<entry> stack;
+    std::vector<double> box;
+  };
+  void advance_leaf(node_id leaf, scratch& space, index& distances);
+  void grow(label j);
   void tick(clock_id clock, double by);
 
   index k_, d_;
@@ -81,6 +94,9 @@ private:
   slack slack_;
   centroid_heap heap_;
   std::vector<double> reach_;  // of each cluster and shell
+  std::vector<std::uint8_t> highest_; // of each cluster, the highest finite shell with a lease
+  std::vector<double> wanted_;        // of each cluster, a reach
+  std::vector<double> idle_;          // movement so small that clocks count it for everybody
   std::vector<double> rate_;   // advance of each clock; those of the nodes of the heap behind the clusters'
   std::vector<double> clocks_; // the same, in units
   std::vector<float> readings_;

@@ -2,6 +2,9 @@
 // `frontier`: iterations that look only at what can have changed.
 #pragma once
 
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
 #include "filter.hpp"
 #include "neighbour_lists.hpp"
 
@@ -31,6 +34,8 @@ public:
       this->assign_all(changes);
       examined_ = 0;
     } else {
+      auto t0 = std::chrono::steady_clock::now();
+      dbg_ = {};
       if (!leased_)
         start();
       else
@@ -38,7 +43,10 @@ public:
       if (clocks_.run_long()) rebase();
       examined_ = 0;
       changes_ = &changes;
+      auto t1 = std::chrono::steady_clock::now();
       visit(tree_->root());
+      auto t2 = std::chrono::steady_clock::now();
+      if (std::getenv("FDBG")) std::fprintf(stderr, "it %ld advance %.1f visit %.1f | points %ld nodesvis %ld leaves %ld nodeexam %ld ok %ld fetch %ld build %ld(dist) treesearch %ld changed %ld lead %ld\n", (long)iteration_, std::chrono::duration<double>(t1-t0).count()*1e3, std::chrono::duration<double>(t2-t1).count()*1e3, (long)examined_, dbg_[0], dbg_[1], dbg_[2], dbg_[3], dbg_[4], dbg_[5], dbg_[6], (long)changes.labels_changed, dbg_[7]);
     }
     changed_ = changes.labels_changed;
     return changes;
@@ -85,7 +93,7 @@ private:
   }
 
   // The shell on which a lease lasts longest at the last rate.
-  lease give_lease(label j, double u, double gap) const {
+  lease give_lease(label j, double u, double gap) {
     double best = 0, best_rate = 1;
     int best_shell = -1;
     double const least_rate = clocks_.reach(j, 0) * 1e-6;
@@ -96,21 +104,23 @@ private:
       if (best_shell < 0 || length * best_rate > best * rate) best = length, best_rate = rate, best_shell = s;
       if (room >= gap) break;
     }
-    if (best_shell < 0) return {0, ended};
+    if (best_shell == cluster_clocks::shells - 1) clocks_.want(j, 2 * u + gap);
     clock_id const clock = cluster_clocks::of(j, best_shell);
     return {clock, clocks_.end(clock, slack_.lease(u, best))};
   }
 
-  block const& block_of(label j) {
+  block& block_of(label j) {
     block& b = blocks_[static_cast<std::size_t>(j) % blocks_.size()];
     if (b.owner != j || b.iteration != iteration_)
-      lists_.fetch(j, iteration_, centroids_, clocks_, b, work_.distances);
+    {  auto w0=work_.distances; ++dbg_[4]; lists_.fetch(j, iteration_, centroids_, clocks_, b, work_.distances); dbg_[5]+=work_.distances-w0;}
     return b;
   }
 
   void visit(node_id q) {
     node_state& state = nodes_[at(q)];
     if (running(state.clock, state.end)) return;
+    ++dbg_[0];
+    if (this->is_leaf(q)) ++dbg_[1];
     if (this->owner(q) != several) {
       if (examine_node(q)) return;
       this->hand_down(q);
@@ -141,6 +151,7 @@ private:
   }
 
   bool examine_node(node_id q) {
+    ++dbg_[2];
     ++work_.node_scores;
     label const j = this->owner(q);
     double const* const c = centroids_.row(j);
@@ -151,7 +162,7 @@ private:
       if (b.away[at(m)] - 2 * u >= gap) break;
       double const* const rival = centroids_.row(b.who[at(m)]);
       ++work_.node_scores;
-      double const ahead = lead(*tree_, q, c, rival, hi2);
+      ++dbg_[7]; double const ahead = lead(*tree_, q, c, rival, hi2);
       if (!(ahead > 0)) return false;
       gap = std::min(gap, ahead / slack_.up(slack_.upper(squared_distance(rival, c, tree_->dims())) + 2 * u));
     }
@@ -159,6 +170,7 @@ private:
     lease const l = give_lease(j, u, slack_.down(gap));
     if (!running(l.clock, l.end)) return false;
     nodes_[at(q)] = {l.clock, l.end};
+    ++dbg_[3];
     return true;
   }
 
@@ -167,7 +179,7 @@ private:
     label const j = this->point_owner(i);
     real const* const x = tree_->point(i);
     index const d = tree_->dims();
-    block const& b = block_of(j);
+    block& b = block_of(j);
     nearest_two found;
     found.offer(j, squared_distance(x, centroids_.row(j), d));
     double const u = slack_.upper(found.first2);
@@ -181,13 +193,14 @@ private:
       settled = beyond(b.away[at(first)]);
       if (settled) break;
       double d2[width];
-      squared_distances(x, d, b.eight(first, d), width, width, d2);
+      if (first >= b.filled) neighbour_lists::fill_eight(b, first, centroids_);
+      eight_squares(x, d, b.eight(first, d), width, d2);
       index const count = std::min(width, b.size - first);
       work_.distances += count;
       for (index m = 0; m < count; ++m) found.offer(b.who[at(first + m)], d2[m]);
     }
     if (!settled && !beyond(b.beyond)) {
-      std::vector<double> copy(x, x + d);
+      ++dbg_[6];std::vector<double> copy(x, x + d);
       find_nearest_two(clocks_.heap(), copy.data(), found.first, found, work_.distances);
     }
     label const now = static_cast<label>(found.first);
@@ -206,6 +219,7 @@ private:
   std::vector<float> ends_;          // of the points' leases, in tree order
   std::vector<std::uint8_t> shells_; // that they are on
   std::vector<node_state> nodes_;
+  mutable std::array<long, 10> dbg_{};
   cluster_sums* changes_ = nullptr;
   std::vector<block> blocks_{256};
 };

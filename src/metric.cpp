@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cfloat>
 
+#include "eight.hpp"
+
 #if !defined(FLT_EVAL_METHOD) || FLT_EVAL_METHOD != 0
 #error "kopse needs double arithmetic that is rounded to double (on 32-bit x86: -msse2 -mfpmath=sse)"
 #endif
@@ -21,27 +23,6 @@ template <class Real> double squared_distance(Real const* x, double const* c, in
 template double squared_distance<float>(float const*, double const*, index);
 template double squared_distance<double>(double const*, double const*, index);
 
-namespace {
-
-// Two centroids to a vector and a few vectors at a time, so that their additions overlap; a lane does exactly
-// what the scalar would.
-typedef double vector __attribute__((vector_size(16), aligned(8), may_alias));
-constexpr index lanes = 2, in_hand = 4;
-
-template <class Real> void eight(Real const* x, index d, double const* c, index stride, double* out) {
-  vector sums[in_hand] = {};
-  for (index j = 0; j < d; ++j, c += stride) {
-    vector const xj = {static_cast<double>(x[j]), static_cast<double>(x[j])};
-    for (index u = 0; u < in_hand; ++u) {
-      vector const difference = xj - *reinterpret_cast<vector const*>(c + u * lanes);
-      sums[u] += difference * difference;
-    }
-  }
-  for (index u = 0; u < in_hand; ++u) *reinterpret_cast<vector*>(out + u * lanes) = sums[u];
-}
-
-} // namespace
-
 template <class Real>
 void squared_distances(Real const* x, index d, double const* c, index m, index stride, double* out) {
   if (d == 3) { // the sky and the colours: one pass, nothing stored between
@@ -54,7 +35,7 @@ void squared_distances(Real const* x, index d, double const* c, index m, index s
     return;
   }
   index i = 0;
-  for (; i + in_hand * lanes <= m; i += in_hand * lanes) eight(x, d, c + i, stride, out + i);
+  for (; i + 8 <= m; i += 8) eight_squares(x, d, c + i, stride, out + i);
   if (i == m) return;
   std::fill(out + i, out + m, 0.0);
   for (index j = 0; j < d; ++j, c += stride) {

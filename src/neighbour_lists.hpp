@@ -8,6 +8,7 @@
 // advances; one that is not is farther than r.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <mutex>
 #include <vector>
@@ -26,7 +27,7 @@ public:
   struct block {
     label owner = -1;
     index iteration = -1;
-    index size = 0;
+    index size = 0, filled = 0;
     double beyond = 0;                 ///< a centroid not on the list is no nearer to the owner
     std::array<label, most> who;       ///< by distance then
     std::array<double, most> away;     ///< at least so far from the owner; ascending
@@ -56,14 +57,23 @@ public:
     used = slack_.up(used);
     b.size = static_cast<index>(l.who.size());
     b.beyond = slack_.down(l.reach - used);
-    b.coordinates.resize(static_cast<std::size_t>((b.size + width - 1) / width * width * d_));
+    b.coordinates.resize(static_cast<std::size_t>(most * d_));
+    b.filled = 0;
     for (index m = 0; m < b.size; ++m) {
       std::size_t const i = static_cast<std::size_t>(m);
       b.who[i] = l.who[i];
       b.away[i] = slack_.down(l.away[i] - used);
-      double const* const c = centroids.row(l.who[i]);
-      double* const eight = b.coordinates.data() + m / width * width * d_ + m % width;
-      for (index n = 0; n < d_; ++n) eight[n * width] = c[n];
+    }
+  }
+
+  /// The coordinates of eight centroids on the list, from `first` = b.filled on.
+  static void fill_eight(block& b, index first, matrix_view<double> centroids) {
+    index const d = centroids.cols();
+    b.filled = first + width;
+    for (index m = first; m < std::min(b.size, b.filled); ++m) {
+      double const* const c = centroids.row(b.who[static_cast<std::size_t>(m)]);
+      double* const eight = b.coordinates.data() + first * d + (m - first);
+      for (index n = 0; n < d; ++n) eight[n * width] = c[n];
     }
   }
 
@@ -77,9 +87,9 @@ private:
   };
 
   void build(label j, matrix_view<double> centroids, cluster_clocks const& clocks, list& l, index& distances) {
-    std::vector<neighbour> found;
-    double const widest = clocks.reach(j, cluster_clocks::shells - 2);
-    double const reach2 = find_nearest(clocks.heap(), centroids.row(j), j, most, widest * widest, found, distances);
+    thread_local std::vector<neighbour> found;
+    double const reach2 = gather(clocks.heap(), centroids.row(j), j, clocks.reach(j, cluster_clocks::shells - 2),
+                                 l.reach, found, distances);
     l.who.resize(found.size());
     l.away.resize(found.size());
     for (std::size_t m = 0; m < found.size(); ++m) {
@@ -95,6 +105,47 @@ private:
     }
     l.clock = cluster_clocks::of(j, shell);
     l.built = clocks.now(l.clock);
+  }
+
+  // The nearest of x, sorted; returns the d² that no other is below. What the last list reached is what this
+  // one should.
+  double gather(centroid_heap const& heap, double const* x, label except, double widest, double last,
+                std::vector<neighbour>& found, index& distances) const {
+    if (last > 0 && last < widest) {
+      found.clear();
+      double const limit2 = last * last * 1.1;
+      thread_local std::vector<node_id> stack;
+      auto const open = [&](node_id first, node_id begin, node_id end) {
+        double lo2[8];
+        heap.least_squares(first, x, x, lo2);
+        for (node_id i = begin; i < end; ++i)
+          if (lo2[i] <= limit2) stack.push_back(first + i);
+      };
+      open(0, heap.top(), heap.top() + heap.top_count());
+      while (!stack.empty()) {
+        node_id const q = stack.back();
+        stack.pop_back();
+        if (!heap.is_leaf(q)) {
+          open(8 * q, 0, 8);
+          continue;
+        }
+        double d2[centroid_heap::most];
+        heap.squares(q, x, d2);
+        point_range const range = heap.points(q);
+        distances += range.size();
+        for (index i = 0; i < range.size(); ++i)
+          if (d2[i] <= limit2) found.push_back({d2[i], heap.row(range.first + i)});
+      }
+      std::erase_if(found, [&](neighbour const& n) { return n.row == except; });
+      if (static_cast<index>(found.size()) >= most / 2) {
+        std::sort(found.begin(), found.end(), nearer);
+        if (static_cast<index>(found.size()) <= most) return limit2;
+        double const reach2 = found[most].d2;
+        found.resize(most);
+        return reach2;
+      }
+    }
+    return find_nearest(heap, x, except, most, widest * widest, found, distances);
   }
 
   index d_;
