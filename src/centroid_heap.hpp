@@ -14,7 +14,7 @@
 
 #include "eight.hpp"
 #include "kopse/assignment_step.hpp"
-#include "kopse/tree/space_tree.hpp"
+#include "kopse/tree/neighbours.hpp"
 
 namespace kopse {
 
@@ -99,6 +99,41 @@ public:
     for (index j = 0; j < d_; ++j) low[j] = corner(q, 2 * j), high[j] = corner(q, 2 * j + 1);
   }
   double const* moved_of_eight(node_id first) const { return moved_.data() + first; }
+  /// Calls leaf(q) for the leaves that may hold a centroid with computed d² <= limit() of x.
+  template <class Limit, class Leaf>
+  void for_each_leaf(double const* x, std::vector<node_id>& stack, Limit const& limit, Leaf const& leaf) const {
+    double lo2[8];
+    auto const open = [&](node_id first, node_id begin, node_id end) {
+      least_squares(first, x, x, lo2);
+      double const most2 = limit();
+      for (node_id i = begin; i < end; ++i)
+        if (lo2[i] <= most2) stack.push_back(first + i);
+    };
+    stack.clear();
+    open(0, top_, 2 * top_);
+    while (!stack.empty()) {
+      node_id const q = stack.back();
+      stack.pop_back();
+      if (is_leaf(q))
+        leaf(q);
+      else
+        open(8 * q, 0, 8);
+    }
+  }
+
+  /// As kopse::find_nearest_two, for when `found` has two that are near already.
+  void find_nearest_two(double const* x, index except, nearest_two& found, index& distances) const {
+    thread_local std::vector<node_id> stack;
+    for_each_leaf(x, stack, [&] { return found.second2; }, [&](node_id q) {
+      double d2[most];
+      squares(q, x, d2);
+      point_range const range = points(q);
+      distances += range.size();
+      for (index i = 0; i < range.size(); ++i)
+        if (d2[i] <= found.second2 && row(range.first + i) != except) found.offer(row(range.first + i), d2[i]);
+    });
+  }
+
   double moved(node_id q) const { return moved_[static_cast<std::size_t>(q)]; }
   double moved_at(index position) const { return moved_of_[static_cast<std::size_t>(position)]; }
 

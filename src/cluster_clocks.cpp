@@ -89,6 +89,7 @@ struct surroundings {
   std::array<centroid, centroid_heap::most> mine;
   std::size_t size = 0;
   int highest = 0;
+  double widest2 = 0;
   std::array<double, finite> reach2, least; // of all: the widest reach, the least movement found
 
   void summarise() {
@@ -103,6 +104,7 @@ struct surroundings {
   // Safe: what is beyond the reaches of shells below s, and moved no farther than every one of mine has found
   // within s, has nothing to add to that shell, nor to a wider one, which has found as much at least.
   bool adds(double moved, double lo2) const {
+    if (moved <= least[0] || lo2 > widest2) return false;
     int s = 0;
     while (s <= highest && reach2[static_cast<std::size_t>(s)] < lo2) ++s;
     return s <= highest && moved > least[static_cast<std::size_t>(s)];
@@ -123,6 +125,7 @@ void cluster_clocks::advance_leaf(node_id leaf, scratch& space, index& distances
     c.moved = heap_.moved_at(range.first + static_cast<index>(i));
     c.most.fill(c.moved);
     for (int s = 0; s <= c.highest; ++s) c.reach2[at(s)] = slack_.squared(reach(c.who, s));
+    around.widest2 = std::max(around.widest2, c.reach2[at(c.highest)]);
     around.highest = std::max(around.highest, c.highest);
     idle = std::min(idle, idle_[at(c.who)]);
   }

@@ -50,6 +50,9 @@ public:
 
   centroid_heap const& heap() const { return heap_; }
   double reach(label j, int shell) const { return reach_[at(of(j, shell))]; }
+  double const* reaches(label j) const { return reach_.data() + of(j, 0); } ///< of all shells
+  double const* rates(label j) const { return rate_.data() + of(j, 0); }
+  double least_rate(label j) const { return idle_[at(j)]; }
   /// The last advance.
   double rate(label j, int shell) const { return rate_[at(of(j, shell))]; }
   static clock_id of(label j, int shell) { return j * shells + shell; }

@@ -59,9 +59,11 @@ private:
 
   // A node with one owner: its lease. One with several: until then, no lease below it ends.
   struct node_state {
-    clock_id clock = 0;
-    float end = ended;
+    static constexpr int most = 4;
+    std::array<clock_id, most> clocks{};
+    std::array<float, most> ends{ended, never, never, never};
   };
+  static constexpr float never = std::numeric_limits<float>::infinity();
   struct lease {
     clock_id clock;
     float end;
@@ -87,24 +89,28 @@ private:
   void rebase() {
     for (index i = 0; i < n_; ++i)
       if (this->point_owner(i) >= 0) ends_[at(i)] = clocks_.rebased(clock_of(i), ends_[at(i)]);
-    for (node_state& s : nodes_) s.end = clocks_.rebased(s.clock, s.end);
+    for (node_state& s : nodes_)
+      for (int m = 0; m < node_state::most && s.ends[at(m)] != never; ++m)
+        s.ends[at(m)] = clocks_.rebased(s.clocks[at(m)], s.ends[at(m)]);
     clocks_.rebase();
     lists_.forget();
   }
 
   // The shell on which a lease lasts longest at the last rate.
   lease give_lease(label j, double u, double gap) {
-    double best = 0, best_rate = 1;
-    int best_shell = -1;
-    double const least_rate = clocks_.reach(j, 0) * 1e-6;
-    for (int s = 0; s < cluster_clocks::shells; ++s) {
-      double const room = clocks_.reach(j, s) - 2 * u;
-      if (!(room > 0)) continue;
-      double const length = std::min(gap, room), rate = clocks_.rate(j, s) + least_rate;
-      if (best_shell < 0 || length * best_rate > best * rate) best = length, best_rate = rate, best_shell = s;
-      if (room >= gap) break;
+    // The first with room for all of the gap, or one of the two before it.
+    double const* const reaches = clocks_.reaches(j);
+    double const* const rates = clocks_.rates(j);
+    constexpr int last = cluster_clocks::shells - 1;
+    int widest = 0;
+    for (int s = 0; s < last; ++s) widest += reaches[s] < 2 * u + gap ? 1 : 0;
+    if (widest == last) clocks_.want(j, 2 * u + gap);
+    double best = gap, best_rate = rates[widest] + clocks_.least_rate(j);
+    int best_shell = widest;
+    for (int s = widest - 1; s >= std::max(0, widest - 2); --s) {
+      double const length = std::min(gap, reaches[s] - 2 * u), rate = rates[s] + clocks_.least_rate(j);
+      if (length * best_rate > best * rate) best = length, best_rate = rate, best_shell = s;
     }
-    if (best_shell == cluster_clocks::shells - 1) clocks_.want(j, 2 * u + gap);
     clock_id const clock = cluster_clocks::of(j, best_shell);
     return {clock, clocks_.end(clock, slack_.lease(u, best))};
   }
@@ -118,36 +124,66 @@ private:
 
   void visit(node_id q) {
     node_state& state = nodes_[at(q)];
-    if (running(state.clock, state.end)) return;
+    if (quiet(state)) return;
     ++dbg_[0];
     if (this->is_leaf(q)) ++dbg_[1];
     if (this->owner(q) != several) {
       if (examine_node(q)) return;
       this->hand_down(q);
-      for (node_id const c : tree_->children(q)) nodes_[at(c)].end = ended;
+      for (node_id const c : tree_->children(q)) nodes_[at(c)] = {};
       if (this->is_leaf(q))
         for (index i = tree_->points(q).first; i < tree_->points(q).last; ++i) ends_[at(i)] = ended;
     }
-    float left = std::numeric_limits<float>::infinity();
-    clock_id clock = -1;
-    auto const include = [&](clock_id c, float end) {
-      left = std::min(left, end - clocks_.reading(c));
-      if (c != clock) clock = clock < 0 ? c : clocks_.slower_than_neither(clock, c);
-    };
+    gathering now;
     if (this->is_leaf(q)) {
       this->check_stop();
       for (index i = tree_->points(q).first; i < tree_->points(q).last; ++i) {
         if (!running(clock_of(i), ends_[at(i)])) examine_point(i);
-        include(clock_of(i), ends_[at(i)]);
+        include(now, clock_of(i), ends_[at(i)]);
       }
     } else {
       for (node_id const c : tree_->children(q)) {
         visit(c);
-        include(nodes_[at(c)].clock, nodes_[at(c)].end);
+        node_state const& below = nodes_[at(c)];
+        for (int m = 0; m < node_state::most && below.ends[at(m)] != never; ++m)
+          include(now, below.clocks[at(m)], below.ends[at(m)]);
       }
     }
-    state.clock = clock;
-    state.end = clocks_.end_of_left(clock, static_cast<double>(left) * (1 - 0x1p-22));
+    nodes_[at(q)] = now.state;
+  }
+
+  bool quiet(node_state const& state) const {
+    bool all = true;
+    for (int m = 0; m < node_state::most; ++m) all = all && clocks_.reading(state.clocks[at(m)]) < state.ends[at(m)];
+    return all;
+  }
+
+  // Adds a lease to what a node waits for. Of more clocks than a node has room for, one is made that is no
+  // slower than any.
+  struct gathering {
+    node_state state{{}, {never, never, never, never}};
+    int size = 0;
+  };
+  void include(gathering& g, clock_id clock, float end) const {
+    for (int m = 0; m < g.size; ++m)
+      if (g.state.clocks[at(m)] == clock) {
+        g.state.ends[at(m)] = std::min(g.state.ends[at(m)], end);
+        return;
+      }
+    if (g.size < node_state::most) {
+      g.state.clocks[at(g.size)] = clock;
+      g.state.ends[at(g.size++)] = end;
+      return;
+    }
+    float left = end - clocks_.reading(clock);
+    for (int m = 0; m < g.size; ++m) {
+      clock = clocks_.slower_than_neither(clock, g.state.clocks[at(m)]);
+      left = std::min(left, g.state.ends[at(m)] - clocks_.reading(g.state.clocks[at(m)]));
+    }
+    g = {};
+    g.size = 1;
+    g.state.clocks[0] = clock;
+    g.state.ends[0] = clocks_.end_of_left(clock, static_cast<double>(left) * (1 - 0x1p-22));
   }
 
   bool examine_node(node_id q) {
@@ -169,7 +205,7 @@ private:
     if (!(gap > 0)) return false;
     lease const l = give_lease(j, u, slack_.down(gap));
     if (!running(l.clock, l.end)) return false;
-    nodes_[at(q)] = {l.clock, l.end};
+    nodes_[at(q)] = {{l.clock}, {l.end, never, never, never}};
     ++dbg_[3];
     return true;
   }

@@ -115,27 +115,14 @@ private:
       found.clear();
       double const limit2 = last * last * 1.1;
       thread_local std::vector<node_id> stack;
-      auto const open = [&](node_id first, node_id begin, node_id end) {
-        double lo2[8];
-        heap.least_squares(first, x, x, lo2);
-        for (node_id i = begin; i < end; ++i)
-          if (lo2[i] <= limit2) stack.push_back(first + i);
-      };
-      open(0, heap.top(), heap.top() + heap.top_count());
-      while (!stack.empty()) {
-        node_id const q = stack.back();
-        stack.pop_back();
-        if (!heap.is_leaf(q)) {
-          open(8 * q, 0, 8);
-          continue;
-        }
+      heap.for_each_leaf(x, stack, [&] { return limit2; }, [&](node_id q) {
         double d2[centroid_heap::most];
         heap.squares(q, x, d2);
         point_range const range = heap.points(q);
         distances += range.size();
         for (index i = 0; i < range.size(); ++i)
           if (d2[i] <= limit2) found.push_back({d2[i], heap.row(range.first + i)});
-      }
+      });
       std::erase_if(found, [&](neighbour const& n) { return n.row == except; });
       if (static_cast<index>(found.size()) >= most / 2) {
         std::sort(found.begin(), found.end(), nearer);
