@@ -18,7 +18,7 @@ constexpr std::array<double, cluster_clocks::shells - 1> ladder{0.7, 1, 1.4, 2, 
 } // namespace
 
 cluster_clocks::cluster_clocks(index k, index dims, double unit)
-    : k_(k), d_(dims), unit_(unit), slack_(dims), heap_(k, dims), reach_(at(k * shells)) {
+    : k_(k), d_(dims), unit_(unit), per_unit_(1 / unit), slack_(dims), heap_(k, dims), reach_(at(k * shells)) {
   std::size_t const all = at((k + heap_.node_count()) * shells);
   highest_.resize(at(k));
   wanted_.resize(at(k));
@@ -210,7 +210,7 @@ void cluster_clocks::grow(label j) {
 void cluster_clocks::tick(clock_id clock, double by) {
   if (by == 0) return;
   double& time = clocks_[at(clock)];
-  time = (time + by / unit_) * (1 + 0x1p-50);
+  time = (time + by * per_unit_) * (1 + 0x1p-50);
   readings_[at(clock)] = round_up(time);
   longest_ = std::max(longest_, time);
 }

@@ -66,7 +66,7 @@ public:
   float end(clock_id clock, double lease) {
     std::uint8_t& highest = highest_[at(clock / shells)];
     if (int const shell = clock % shells; shell > highest && shell < shells - 1) highest = static_cast<std::uint8_t>(shell);
-    return lease > 0 ? round_down(std::min(clocks_[at(clock)] + lease / unit_ * (1 - 0x1p-50), 0x1p100)) : ended;
+    return lease > 0 ? round_down(std::min(clocks_[at(clock)] + lease * per_unit_ * (1 - 0x1p-50), 0x1p100)) : ended;
   }
   /// What is left of a lease, in the clocks' unit; not more than 0: it has ended.
   double left(clock_id clock, float end) const { return static_cast<double>(end) - clocks_[at(clock)]; }
@@ -93,7 +93,7 @@ private:
   void tick(clock_id clock, double by);
 
   index k_, d_;
-  double unit_;
+  double unit_, per_unit_;
   slack slack_;
   centroid_heap heap_;
   std::vector<double> reach_;  // of each cluster and shell

@@ -195,8 +195,8 @@ private:
     block const& b = block_of(j);
     double gap = b.beyond - 2 * u;
     for (index m = 0; m < b.size && gap > 0; ++m) {
-      if (b.away[at(m)] - 2 * u >= gap) break;
-      double const* const rival = centroids_.row(b.who[at(m)]);
+      if (b.away(m) - 2 * u >= gap) break;
+      double const* const rival = centroids_.row(b.who()[at(m)]);
       ++work_.node_scores;
       ++dbg_[7]; double const ahead = lead(*tree_, q, c, rival, hi2);
       if (!(ahead > 0)) return false;
@@ -226,18 +226,19 @@ private:
     constexpr index width = neighbour_lists::width;
     bool settled = false;
     for (index first = 0; first < b.size && !settled; first += width) {
-      settled = beyond(b.away[at(first)]);
+      settled = beyond(b.away(first));
       if (settled) break;
       double d2[width];
       if (first >= b.filled) neighbour_lists::fill_eight(b, first, centroids_);
       eight_squares(x, d, b.eight(first, d), width, d2);
       index const count = std::min(width, b.size - first);
       work_.distances += count;
-      for (index m = 0; m < count; ++m) found.offer(b.who[at(first + m)], d2[m]);
+      for (index m = 0; m < count; ++m) found.offer(b.who()[at(first + m)], d2[m]);
     }
     if (!settled && !beyond(b.beyond)) {
-      ++dbg_[6];std::vector<double> copy(x, x + d);
-      find_nearest_two(clocks_.heap(), copy.data(), found.first, found, work_.distances);
+      ++dbg_[6];
+      std::copy(x, x + d, copy_.begin());
+      clocks_.heap().find_nearest_two(copy_.data(), found.first, found, work_.distances);
     }
     label const now = static_cast<label>(found.first);
     this->give_point(*changes_, i, now);
@@ -257,6 +258,7 @@ private:
   std::vector<node_state> nodes_;
   mutable std::array<long, 10> dbg_{};
   cluster_sums* changes_ = nullptr;
+  std::vector<double> copy_ = std::vector<double>(at(tree_->dims()));
   std::vector<block> blocks_{256};
 };
 

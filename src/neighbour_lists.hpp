@@ -28,10 +28,14 @@ public:
     label owner = -1;
     index iteration = -1;
     index size = 0, filled = 0;
-    double beyond = 0;                 ///< a centroid not on the list is no nearer to the owner
-    std::array<label, most> who;       ///< by distance then
-    std::array<double, most> away;     ///< at least so far from the owner; ascending
-    std::vector<double> coordinates;   ///< eights: of each, by dimension
+    double beyond = 0; ///< a centroid not on the list is no nearer to the owner
+    double used = 0;   ///< of the list's lease
+    label const* names = nullptr;
+    double const* distances = nullptr;
+    std::vector<double> coordinates; ///< eights: of each, by dimension
+    label const* who() const { return names; } ///< by their distance when the list was built
+    /// A centroid on the list is at least so far from the owner, and so are all behind it.
+    double away(index m) const { return distances[m] - used; }
     double const* eight(index first, index d) const { return coordinates.data() + first * d; }
   };
 
@@ -57,13 +61,11 @@ public:
     used = slack_.up(used);
     b.size = static_cast<index>(l.who.size());
     b.beyond = slack_.down(l.reach - used);
+    b.used = used;
+    b.names = l.who.data();
+    b.distances = l.away.data();
     b.coordinates.resize(static_cast<std::size_t>(most * d_));
     b.filled = 0;
-    for (index m = 0; m < b.size; ++m) {
-      std::size_t const i = static_cast<std::size_t>(m);
-      b.who[i] = l.who[i];
-      b.away[i] = slack_.down(l.away[i] - used);
-    }
   }
 
   /// The coordinates of eight centroids on the list, from `first` = b.filled on.
@@ -71,7 +73,7 @@ public:
     index const d = centroids.cols();
     b.filled = first + width;
     for (index m = first; m < std::min(b.size, b.filled); ++m) {
-      double const* const c = centroids.row(b.who[static_cast<std::size_t>(m)]);
+      double const* const c = centroids.row(b.names[m]);
       double* const eight = b.coordinates.data() + first * d + (m - first);
       for (index n = 0; n < d; ++n) eight[n * width] = c[n];
     }
