@@ -221,13 +221,4 @@ void cluster_clocks::rebase() {
   longest_ = 0;
 }
 
-cluster_clocks::clock_id cluster_clocks::slower_than_neither(clock_id a, clock_id b) const {
-  int const shell = std::max(a % shells, b % shells);
-  index const who_a = a / shells, who_b = b / shells;
-  if (who_a == who_b) return static_cast<clock_id>(who_a * shells + shell);
-  node_id const node_a = static_cast<node_id>(who_a < k_ ? heap_.leaf_of(static_cast<label>(who_a)) : who_a - k_);
-  node_id const node_b = static_cast<node_id>(who_b < k_ ? heap_.leaf_of(static_cast<label>(who_b)) : who_b - k_);
-  return static_cast<clock_id>((k_ + centroid_heap::common_ancestor(node_a, node_b)) * shells + shell);
-}
-
 } // namespace kopse

@@ -73,10 +73,21 @@ public:
   float end_of_left(clock_id clock, double left) const {
     return left > 0 ? round_down(std::min(clocks_[at(clock)] + left * (1 - 0x1p-50), 0x1p100)) : ended;
   }
+  /// The clock of a node of heap(): no slower than those of the shell, or a lower one, of any cluster below.
+  clock_id of_node(node_id q, int shell) const { return static_cast<clock_id>((k_ + q) * shells + shell); }
   /// A clock that is no slower than either.
-  clock_id slower_than_neither(clock_id a, clock_id b) const;
+  clock_id slower_than_neither(clock_id a, clock_id b) const {
+    int const shell = std::max(a % shells, b % shells);
+    index const who_a = a / shells, who_b = b / shells;
+    if (who_a == who_b) return static_cast<clock_id>(who_a * shells + shell);
+    return of_node(centroid_heap::common_ancestor(node(who_a), node(who_b)), shell);
+  }
 
 private:
+  // The node, or the leaf of the cluster, whose clocks come at that place.
+  node_id node(index who) const {
+    return who < k_ ? heap_.leaf_of(static_cast<label>(who)) : static_cast<node_id>(who - k_);
+  }
   static std::size_t at(index i) { return static_cast<std::size_t>(i); }
   static float round_down(double x) { return static_cast<float>(x - std::abs(x) * 0x1p-23); }
   static float round_up(double x) { return static_cast<float>(x + std::abs(x) * 0x1p-23); }

@@ -28,10 +28,12 @@ public:
   cluster_sums assign(matrix_view<double> centroids) override {
     cluster_sums changes = this->begin(centroids);
     ++iteration_;
-    bool const walk = !first_ && (leased_ ? examined_ < n_ * 6 / 10 : changed_ < n_ / 10);
+    bool const walk = !first_ && (leased_ ? examined_ * 20 : changed_ * 200) < filter_work_;
     if (!walk) {
       leased_ = false;
       this->assign_all(changes);
+      filter_work_ = work_.distances + work_.node_scores;
+      if (std::getenv("FDBG")) std::fprintf(stderr, "it %ld filter work %ld changed %ld\n", (long)iteration_, (long)filter_work_, (long)changes.labels_changed);
       examined_ = 0;
     } else {
       auto t0 = std::chrono::steady_clock::now();
@@ -41,12 +43,14 @@ public:
       else
         clocks_.advance(centroids_, drift_, threads_, work_.distances);
       if (clocks_.run_long()) rebase();
+      bool const starting = std::exchange(starting_, false);
       examined_ = 0;
       changes_ = &changes;
       auto t1 = std::chrono::steady_clock::now();
       visit(tree_->root());
       auto t2 = std::chrono::steady_clock::now();
       if (std::getenv("FDBG")) std::fprintf(stderr, "it %ld advance %.1f visit %.1f | points %ld nodesvis %ld leaves %ld nodeexam %ld ok %ld fetch %ld build %ld(dist) treesearch %ld changed %ld lead %ld\n", (long)iteration_, std::chrono::duration<double>(t1-t0).count()*1e3, std::chrono::duration<double>(t2-t1).count()*1e3, (long)examined_, dbg_[0], dbg_[1], dbg_[2], dbg_[3], dbg_[4], dbg_[5], dbg_[6], (long)changes.labels_changed, dbg_[7]);
+      if (starting) examined_ = 0; // all, this once
     }
     changed_ = changes.labels_changed;
     return changes;
@@ -59,11 +63,9 @@ private:
 
   // A node with one owner: its lease. One with several: until then, no lease below it ends.
   struct node_state {
-    static constexpr int most = 4;
-    std::array<clock_id, most> clocks{};
-    std::array<float, most> ends{ended, never, never, never};
+    clock_id clock = 0;
+    float end = ended;
   };
-  static constexpr float never = std::numeric_limits<float>::infinity();
   struct lease {
     clock_id clock;
     float end;
@@ -79,7 +81,7 @@ private:
   clock_id clock_of(index i) const { return cluster_clocks::of(this->point_owner(i), shells_[at(i)]); }
 
   void start() {
-    leased_ = true;
+    leased_ = starting_ = true;
     clocks_.start(centroids_, drift_, threads_, work_.distances);
     lists_.forget();
     std::fill(ends_.begin(), ends_.end(), ended);
@@ -89,9 +91,7 @@ private:
   void rebase() {
     for (index i = 0; i < n_; ++i)
       if (this->point_owner(i) >= 0) ends_[at(i)] = clocks_.rebased(clock_of(i), ends_[at(i)]);
-    for (node_state& s : nodes_)
-      for (int m = 0; m < node_state::most && s.ends[at(m)] != never; ++m)
-        s.ends[at(m)] = clocks_.rebased(s.clocks[at(m)], s.ends[at(m)]);
+    for (node_state& s : nodes_) s.end = clocks_.rebased(s.clock, s.end);
     clocks_.rebase();
     lists_.forget();
   }
@@ -124,7 +124,7 @@ private:
 
   void visit(node_id q) {
     node_state& state = nodes_[at(q)];
-    if (quiet(state)) return;
+    if (running(state.clock, state.end)) return;
     ++dbg_[0];
     if (this->is_leaf(q)) ++dbg_[1];
     if (this->owner(q) != several) {
@@ -134,56 +134,55 @@ private:
       if (this->is_leaf(q))
         for (index i = tree_->points(q).first; i < tree_->points(q).last; ++i) ends_[at(i)] = ended;
     }
-    gathering now;
     if (this->is_leaf(q)) {
       this->check_stop();
-      for (index i = tree_->points(q).first; i < tree_->points(q).last; ++i) {
-        if (!running(clock_of(i), ends_[at(i)])) examine_point(i);
-        include(now, clock_of(i), ends_[at(i)]);
-      }
-    } else {
-      for (node_id const c : tree_->children(q)) {
-        visit(c);
-        node_state const& below = nodes_[at(c)];
-        for (int m = 0; m < node_state::most && below.ends[at(m)] != never; ++m)
-          include(now, below.clocks[at(m)], below.ends[at(m)]);
-      }
-    }
-    nodes_[at(q)] = now.state;
-  }
-
-  bool quiet(node_state const& state) const {
-    bool all = true;
-    for (int m = 0; m < node_state::most; ++m) all = all && clocks_.reading(state.clocks[at(m)]) < state.ends[at(m)];
-    return all;
-  }
-
-  // Adds a lease to what a node waits for. Of more clocks than a node has room for, one is made that is no
-  // slower than any.
-  struct gathering {
-    node_state state{{}, {never, never, never, never}};
-    int size = 0;
-  };
-  void include(gathering& g, clock_id clock, float end) const {
-    for (int m = 0; m < g.size; ++m)
-      if (g.state.clocks[at(m)] == clock) {
-        g.state.ends[at(m)] = std::min(g.state.ends[at(m)], end);
-        return;
-      }
-    if (g.size < node_state::most) {
-      g.state.clocks[at(g.size)] = clock;
-      g.state.ends[at(g.size++)] = end;
+      examine_leaf(tree_->points(q), state);
       return;
     }
-    float left = end - clocks_.reading(clock);
-    for (int m = 0; m < g.size; ++m) {
-      clock = clocks_.slower_than_neither(clock, g.state.clocks[at(m)]);
-      left = std::min(left, g.state.ends[at(m)] - clocks_.reading(g.state.clocks[at(m)]));
+    common all;
+    for (node_id const c : tree_->children(q)) {
+      visit(c);
+      node_state const& below = nodes_[at(c)];
+      all.include(clocks_, below.clock, below.end - clocks_.reading(below.clock));
     }
-    g = {};
-    g.size = 1;
-    g.state.clocks[0] = clock;
-    g.state.ends[0] = clocks_.end_of_left(clock, static_cast<double>(left) * (1 - 0x1p-22));
+    state = all.state(clocks_);
+  }
+
+  // What a node waits for: the lease below it with the least left, on a clock that is no slower than any.
+  struct common {
+    clock_id clock = -1;
+    float left = std::numeric_limits<float>::infinity();
+    void include(cluster_clocks const& clocks, clock_id c, float l) {
+      clock = clock < 0 ? c : clocks.slower_than_neither(clock, c);
+      left = std::min(left, l);
+    }
+    node_state state(cluster_clocks const& clocks) const {
+      return {clock, clocks.end_of_left(clock, static_cast<double>(left) * (1 - 0x1p-22))};
+    }
+  };
+
+  void examine_leaf(point_range range, node_state& state) {
+    for (index i = range.first; i < range.last; ++i)
+      if (!running(clock_of(i), ends_[at(i)])) examine_point(i);
+    node_id all = -1, any = 0;
+    int shell = 0;
+    bool alone = true;
+    label const first = this->point_owner(range.first);
+    float left = std::numeric_limits<float>::infinity();
+    for (index i = range.first; i < range.last; ++i) {
+      label const j = this->point_owner(i);
+      alone = alone & (j == first);
+      node_id const leaf = clocks_.heap().leaf_of(j);
+      all &= leaf;
+      any |= leaf;
+      int const s = shells_[at(i)];
+      shell = std::max(shell, s);
+      left = std::min(left, ends_[at(i)] - clocks_.reading(cluster_clocks::of(j, s)));
+    }
+    clock_id const clock =
+        alone ? cluster_clocks::of(first, shell)
+              : clocks_.of_node(all >> std::bit_width(static_cast<unsigned>(all ^ any)), shell);
+    state = {clock, clocks_.end_of_left(clock, static_cast<double>(left) * (1 - 0x1p-22))};
   }
 
   bool examine_node(node_id q) {
@@ -205,7 +204,7 @@ private:
     if (!(gap > 0)) return false;
     lease const l = give_lease(j, u, slack_.down(gap));
     if (!running(l.clock, l.end)) return false;
-    nodes_[at(q)] = {{l.clock}, {l.end, never, never, never}};
+    nodes_[at(q)] = {l.clock, l.end};
     ++dbg_[3];
     return true;
   }
@@ -249,8 +248,8 @@ private:
   }
 
   int threads_;
-  index n_, iteration_ = 0, examined_ = 0, changed_ = 0;
-  bool leased_ = false;
+  index n_, iteration_ = 0, examined_ = 0, changed_ = 0, filter_work_ = 0;
+  bool leased_ = false, starting_ = false;
   cluster_clocks clocks_;
   neighbour_lists lists_;
   std::vector<float> ends_;          // of the points' leases, in tree order
