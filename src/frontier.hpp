@@ -215,37 +215,58 @@ private:
     real const* const x = tree_->point(i);
     index const d = tree_->dims();
     block& b = block_of(j);
-    nearest_two found;
-    found.offer(j, squared_distance(x, centroids_.row(j), d));
-    double const u = slack_.upper(found.first2);
-    // Safe: who is at least r from the owner is farther than the second, beyond doubt.
-    auto const beyond = [&](double r) {
-      return slack_.nearer(slack_.upper(found.second2), slack_.down(r - u));
-    };
+    double const own2 = squared_distance(x, centroids_.row(j), d), u = slack_.upper(own2);
+    // The least of each lane; and, of the owner and the nearest other so far, the farther one.
     constexpr index width = neighbour_lists::width;
+    double d2[neighbour_lists::most], first[width];
+    std::fill_n(first, width, never2);
+    double two = std::numeric_limits<double>::infinity();
+    index seen = 0;
     bool settled = false;
-    for (index first = 0; first < b.size && !settled; first += width) {
-      settled = beyond(b.away(first));
+    // Safe: who is at least r from the owner is farther than both, beyond doubt.
+    auto const beyond = [&](double r) { return slack_.nearer(two, slack_.down(r - u)); };
+    for (; seen < b.size; seen += width) {
+      settled = beyond(b.away(seen));
       if (settled) break;
-      double d2[width];
-      if (first >= b.filled) neighbour_lists::fill_eight(b, first, centroids_);
-      eight_squares(x, d, b.eight(first, d), width, d2);
-      index const count = std::min(width, b.size - first);
-      work_.distances += count;
-      for (index m = 0; m < count; ++m) found.offer(b.who()[at(first + m)], d2[m]);
+      if (seen >= b.filled) neighbour_lists::fill_eight(b, seen, centroids_);
+      double* const eight = d2 + seen;
+      eight_squares(x, d, b.eight(seen, d), width, eight);
+      double least = never2;
+      for (index m = 0; m < width; ++m) {
+        first[m] = std::min(first[m], eight[m]);
+      }
+      for (index m = 0; m < width; ++m) least = std::min(least, first[m]);
+      two = slack_.upper(std::max(own2, least));
     }
-    if (!settled && !beyond(b.beyond)) {
+    work_.distances += 1 + std::min(seen, b.size);
+    settled = settled || beyond(b.beyond);
+    double least = never2;
+    for (index m = 0; m < width; ++m) {
+      least = std::min(least, first[m]);
+    }
+    if (settled && own2 < least) { // nearly always
+      set_lease(i, j, u, least);
+      return;
+    }
+    nearest_two found;
+    found.offer(j, own2);
+    for (index m = 0; m < std::min(seen, b.size); ++m) found.offer(b.who()[m], d2[m]);
+    if (!settled) {
       ++dbg_[6];
       std::copy(x, x + d, copy_.begin());
       clocks_.heap().find_nearest_two(copy_.data(), found.first, found, work_.distances);
     }
     label const now = static_cast<label>(found.first);
     this->give_point(*changes_, i, now);
-    double const upper = slack_.upper(found.first2);
-    lease const l = give_lease(now, upper, slack_.down(slack_.lower(found.second2) - upper));
+    set_lease(i, now, slack_.upper(found.first2), found.second2);
+  }
+
+  void set_lease(index i, label j, double u, double second2) {
+    lease const l = give_lease(j, u, slack_.down(slack_.lower(second2) - u));
     ends_[at(i)] = l.end;
     shells_[at(i)] = static_cast<std::uint8_t>(l.clock % cluster_clocks::shells);
   }
+  static constexpr double never2 = std::numeric_limits<double>::infinity();
 
   int threads_;
   index n_, iteration_ = 0, examined_ = 0, changed_ = 0, filter_work_ = 0;

@@ -72,6 +72,8 @@ public:
   static void fill_eight(block& b, index first, matrix_view<double> centroids) {
     index const d = centroids.cols();
     b.filled = first + width;
+    if (b.size < b.filled)
+      std::fill_n(b.coordinates.data() + first * d, width * d, std::numeric_limits<double>::infinity());
     for (index m = first; m < std::min(b.size, b.filled); ++m) {
       double const* const c = centroids.row(b.names[m]);
       double* const eight = b.coordinates.data() + first * d + (m - first);
