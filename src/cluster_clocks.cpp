@@ -22,6 +22,8 @@ cluster_clocks::cluster_clocks(index k, index dims, double unit)
   std::size_t const all = at((k + heap_.node_count()) * shells);
   highest_.resize(at(k));
   wanted_.resize(at(k));
+  travelled_.resize(at(k));
+  travelled_readings_.resize(at(k));
   idle_.resize(at(k));
   rate_.resize(all);
   clocks_.resize(all);
@@ -54,7 +56,14 @@ void cluster_clocks::start(matrix_view<double> centroids, centroid_drift const& 
 void cluster_clocks::advance(matrix_view<double> centroids, centroid_drift const& drift, int threads,
                              index& distances) {
   heap_.refit(centroids, drift);
-  for (label j = 0; j < k_; ++j) grow(j);
+  for (label j = 0; j < k_; ++j) {
+    grow(j);
+    double& all = travelled_[at(j)];
+    if (drift[j] == 0) continue;
+    all = (all + drift[j] * per_unit_) * (1 + 0x1p-50);
+    travelled_readings_[at(j)] = round_up(all);
+    longest_ = std::max(longest_, all);
+  }
   node_id const first_leaf = heap_.node_count() / 2;
   (void)threads;
   scratch space;
@@ -218,6 +227,8 @@ void cluster_clocks::tick(clock_id clock, double by) {
 void cluster_clocks::rebase() {
   std::fill(clocks_.begin(), clocks_.end(), 0.0);
   std::fill(readings_.begin(), readings_.end(), 0.0F);
+  std::fill(travelled_.begin(), travelled_.end(), 0.0);
+  std::fill(travelled_readings_.begin(), travelled_readings_.end(), 0.0F);
   longest_ = 0;
 }
 

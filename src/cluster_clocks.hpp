@@ -48,6 +48,7 @@ public:
   }
   void rebase();
 
+  double unit() const { return unit_; }
   centroid_heap const& heap() const { return heap_; }
   double reach(label j, int shell) const { return reach_[at(of(j, shell))]; }
   double const* reaches(label j) const { return reach_.data() + of(j, 0); } ///< of all shells
@@ -62,6 +63,19 @@ public:
 
   /// Some lease of j wanted a reach so wide and found it in the infinite shell alone.
   void want(label j, double reach) { wanted_[at(j)] = std::max(wanted_[at(j)], reach); }
+  /// How far a centroid has travelled in all: two of them have come nearer to each other's points by no more
+  /// than they have travelled together. In units, rounded up.
+  float travelled(label j) const { return travelled_readings_[at(j)]; }
+  /// The sum of two of those at which a lease between the two ends.
+  float end_between(label a, label b, double lease) const {
+    if (!(lease > 0)) return ended;
+    double const end = travelled_[at(a)] + travelled_[at(b)] + lease * per_unit_ * (1 - 0x1p-50);
+    return static_cast<float>(std::min(end, 0x1p100) * (1 - 0x1p-21));
+  }
+  float rebased_between(label a, label b, float end) const {
+    double const left = static_cast<double>(end) - travelled_[at(a)] - travelled_[at(b)];
+    return left > 0 ? static_cast<float>(left * (1 - 0x1p-21)) : ended;
+  }
   /// The reading at which a lease ends that is given now.
   float end(clock_id clock, double lease) {
     std::uint8_t& highest = highest_[at(clock / shells)];
@@ -114,6 +128,8 @@ private:
   std::vector<double> rate_;   // advance of each clock; those of the nodes of the heap behind the clusters'
   std::vector<double> clocks_; // the same, in units
   std::vector<float> readings_;
+  std::vector<double> travelled_;
+  std::vector<float> travelled_readings_;
   double longest_ = 0, typical_ = 0; // the longest a clock has run; the distance to a near other centroid
 };
 

@@ -22,7 +22,8 @@ public:
                 step_options const& options)
       : base(std::move(tree), points, layout, k, options), threads_(options.threads), n_(points.size()),
         clocks_(k, points.dims(), unit_of(*tree_)), lists_(k, points.dims()),
-        ends_(at(points.size()), cluster_clocks::ended), shells_(at(points.size())),
+        ends_(at(points.size()), ended), pair_ends_(at(points.size()), ended), others_(at(points.size())),
+        shells_(at(points.size())),
         nodes_(at(tree_->node_count())) {}
 
   cluster_sums assign(matrix_view<double> centroids) override {
@@ -49,7 +50,7 @@ public:
       auto t1 = std::chrono::steady_clock::now();
       visit(tree_->root());
       auto t2 = std::chrono::steady_clock::now();
-      if (std::getenv("FDBG")) std::fprintf(stderr, "it %ld advance %.1f visit %.1f | points %ld nodesvis %ld leaves %ld nodeexam %ld ok %ld fetch %ld build %ld(dist) treesearch %ld changed %ld lead %ld\n", (long)iteration_, std::chrono::duration<double>(t1-t0).count()*1e3, std::chrono::duration<double>(t2-t1).count()*1e3, (long)examined_, dbg_[0], dbg_[1], dbg_[2], dbg_[3], dbg_[4], dbg_[5], dbg_[6], (long)changes.labels_changed, dbg_[7]);
+      if (std::getenv("FDBG")) std::fprintf(stderr, "it %ld advance %.1f visit %.1f | points %ld pairs %ld nodesvis %ld leaves %ld nodeexam %ld ok %ld fetch %ld build %ld(dist) treesearch %ld changed %ld lead %ld\n", (long)iteration_, std::chrono::duration<double>(t1-t0).count()*1e3, std::chrono::duration<double>(t2-t1).count()*1e3, (long)examined_, (long)std::exchange(pairs_, 0), dbg_[0], dbg_[1], dbg_[2], dbg_[3], dbg_[4], dbg_[5], dbg_[6], (long)changes.labels_changed, dbg_[7]);
       if (starting) examined_ = 0; // all, this once
     }
     changed_ = changes.labels_changed;
@@ -90,7 +91,10 @@ private:
 
   void rebase() {
     for (index i = 0; i < n_; ++i)
-      if (this->point_owner(i) >= 0) ends_[at(i)] = clocks_.rebased(clock_of(i), ends_[at(i)]);
+      if (label const j = this->point_owner(i); j >= 0) {
+        ends_[at(i)] = clocks_.rebased(clock_of(i), ends_[at(i)]);
+        pair_ends_[at(i)] = clocks_.rebased_between(j, others_[at(i)], pair_ends_[at(i)]);
+      }
     for (node_state& s : nodes_) s.end = clocks_.rebased(s.clock, s.end);
     clocks_.rebase();
     lists_.forget();
@@ -104,7 +108,7 @@ private:
     constexpr int last = cluster_clocks::shells - 1;
     int widest = 0;
     for (int s = 0; s < last; ++s) widest += reaches[s] < 2 * u + gap ? 1 : 0;
-    if (widest == last) clocks_.want(j, 2 * u + gap);
+    if (widest == last && gap < never2) clocks_.want(j, 2 * u + gap);
     double best = gap, best_rate = rates[widest] + clocks_.least_rate(j);
     int best_shell = widest;
     for (int s = widest - 1; s >= std::max(0, widest - 2); --s) {
@@ -162,27 +166,37 @@ private:
   };
 
   void examine_leaf(point_range range, node_state& state) {
-    for (index i = range.first; i < range.last; ++i)
-      if (!running(clock_of(i), ends_[at(i)])) examine_point(i);
-    node_id all = -1, any = 0;
-    int shell = 0;
-    bool alone = true;
-    label const first = this->point_owner(range.first);
-    float left = std::numeric_limits<float>::infinity();
+    // Which leases have ended; their points are on the way from memory while the rest is looked through.
+    ended_.clear();
     for (index i = range.first; i < range.last; ++i) {
       label const j = this->point_owner(i);
-      alone = alone & (j == first);
-      node_id const leaf = clocks_.heap().leaf_of(j);
-      all &= leaf;
-      any |= leaf;
+      bool const all = running(cluster_clocks::of(j, shells_[at(i)]), ends_[at(i)]),
+                 pair = clocks_.travelled(j) + clocks_.travelled(others_[at(i)]) < pair_ends_[at(i)];
+      if (all & pair) continue;
+      __builtin_prefetch(tree_->point(i));
+      ended_.push_back({i, all});
+    }
+    for (auto const& [i, pair_alone] : ended_)
+      if (pair_alone)
+        examine_pair(i);
+      else
+        examine_point(i);
+    node_id common = -1, any = 0;
+    int shell = 0;
+    float left = std::numeric_limits<float>::infinity();
+    for (index i = range.first; i < range.last; ++i) {
+      label const j = this->point_owner(i), other = others_[at(i)];
+      node_id const leaf = clocks_.heap().leaf_of(j), other_leaf = clocks_.heap().leaf_of(other);
+      common &= leaf & other_leaf;
+      any |= leaf | other_leaf;
       int const s = shells_[at(i)];
       shell = std::max(shell, s);
-      left = std::min(left, ends_[at(i)] - clocks_.reading(cluster_clocks::of(j, s)));
+      left = std::min(left, std::min(ends_[at(i)] - clocks_.reading(cluster_clocks::of(j, s)),
+                                     pair_ends_[at(i)] - (clocks_.travelled(j) + clocks_.travelled(other))));
     }
-    clock_id const clock =
-        alone ? cluster_clocks::of(first, shell)
-              : clocks_.of_node(all >> std::bit_width(static_cast<unsigned>(all ^ any)), shell);
-    state = {clock, clocks_.end_of_left(clock, static_cast<double>(left) * (1 - 0x1p-22))};
+    // The clock of a node that both are below is no slower than they travel: it counts each at least twice.
+    clock_id const clock = clocks_.of_node(common >> std::bit_width(static_cast<unsigned>(common ^ any)), shell);
+    state = {clock, clocks_.end_of_left(clock, static_cast<double>(left) * (1 - 0x1p-21))};
   }
 
   bool examine_node(node_id q) {
@@ -209,6 +223,26 @@ private:
     return true;
   }
 
+  // All but the other of the two nearest are out of the question.
+  void examine_pair(index i) {
+    ++pairs_;
+    label const j = this->point_owner(i), other = others_[at(i)];
+    real const* const x = tree_->point(i);
+    double const own2 = squared_distance(x, centroids_.row(j), tree_->dims()),
+                 other2 = squared_distance(x, centroids_.row(other), tree_->dims());
+    work_.distances += 2;
+    if (own2 < other2 || (own2 == other2 && j <= other)) {
+      pair_ends_[at(i)] = clocks_.end_between(j, other, slack_.lease(slack_.upper(own2), slack_.lower(other2) - slack_.upper(own2)));
+      return;
+    }
+    // They swap. The rest is farther than j by what is left of the lease, and so much farther than the other.
+    double const left = clocks_.left(clock_of(i), ends_[at(i)]) * clocks_.unit();
+    double const upper = slack_.upper(other2), apart = slack_.lower(own2) - upper;
+    this->give_point(*changes_, i, other);
+    others_[at(i)] = j;
+    set_leases(i, other, upper, apart, slack_.down(left + apart));
+  }
+
   void examine_point(index i) {
     ++examined_;
     label const j = this->point_owner(i);
@@ -216,15 +250,16 @@ private:
     index const d = tree_->dims();
     block& b = block_of(j);
     double const own2 = squared_distance(x, centroids_.row(j), d), u = slack_.upper(own2);
-    // The least of each lane; and, of the owner and the nearest other so far, the farther one.
+    // The least two of each lane; and, of the owner and the nearest other so far, the farther one.
     constexpr index width = neighbour_lists::width;
-    double d2[neighbour_lists::most], first[width];
+    double d2[neighbour_lists::most], first[width], second[width];
     std::fill_n(first, width, never2);
-    double two = std::numeric_limits<double>::infinity();
+    std::fill_n(second, width, never2);
+    double two = never2;
     index seen = 0;
     bool settled = false;
-    // Safe: who is at least r from the owner is farther than both, beyond doubt.
-    auto const beyond = [&](double r) { return slack_.nearer(two, slack_.down(r - u)); };
+    // Safe: who is at least r from the owner is farther than both.
+    auto const beyond = [&](double r) { return slack_.squared_down(r - u) > two; };
     for (; seen < b.size; seen += width) {
       settled = beyond(b.away(seen));
       if (settled) break;
@@ -233,36 +268,69 @@ private:
       eight_squares(x, d, b.eight(seen, d), width, eight);
       double least = never2;
       for (index m = 0; m < width; ++m) {
+        second[m] = std::min(second[m], std::max(first[m], eight[m]));
         first[m] = std::min(first[m], eight[m]);
       }
       for (index m = 0; m < width; ++m) least = std::min(least, first[m]);
-      two = slack_.upper(std::max(own2, least));
+      two = std::max(own2, least);
     }
     work_.distances += 1 + std::min(seen, b.size);
+    double const rest = settled ? b.away(seen) : b.beyond; // those not seen are no nearer to the owner
     settled = settled || beyond(b.beyond);
-    double least = never2;
+    double least = never2, next = never2;
     for (index m = 0; m < width; ++m) {
+      next = std::min(next, std::min(second[m], std::max(least, first[m])));
       least = std::min(least, first[m]);
     }
     if (settled && own2 < least) { // nearly always
-      set_lease(i, j, u, least);
+      index m = 0;
+      while (m < b.size && d2[m] != least) ++m;
+      others_[at(i)] = m < b.size ? b.who()[m] : j;
+      set_leases(i, j, u, slack_.lower(least) - u, std::min(slack_.lower(next), slack_.down(rest - u)) - u);
       return;
     }
-    nearest_two found;
+    nearest_three found;
     found.offer(j, own2);
     for (index m = 0; m < std::min(seen, b.size); ++m) found.offer(b.who()[m], d2[m]);
     if (!settled) {
       ++dbg_[6];
       std::copy(x, x + d, copy_.begin());
-      clocks_.heap().find_nearest_two(copy_.data(), found.first, found, work_.distances);
+      found = nearest_three();
+      clocks_.heap().for_each_leaf(copy_.data(), stack_, [&] { return found.third2; }, [&](node_id q) {
+        double eight[centroid_heap::most];
+        clocks_.heap().squares(q, copy_.data(), eight);
+        point_range const range = clocks_.heap().points(q);
+        work_.distances += range.size();
+        for (index m = 0; m < range.size(); ++m)
+          found.offer(static_cast<label>(clocks_.heap().row(range.first + m)), eight[m]);
+      });
     }
-    label const now = static_cast<label>(found.first);
-    this->give_point(*changes_, i, now);
-    set_lease(i, now, slack_.upper(found.first2), found.second2);
+    this->give_point(*changes_, i, found.first);
+    others_[at(i)] = found.second < 0 ? found.first : found.second;
+    double const upper = slack_.upper(found.first2);
+    double third = slack_.lower(found.third2);
+    if (settled) third = std::min(third, slack_.down(rest - u));
+    set_leases(i, found.first, upper, slack_.lower(found.second2) - upper, third - upper);
   }
 
-  void set_lease(index i, label j, double u, double second2) {
-    lease const l = give_lease(j, u, slack_.down(slack_.lower(second2) - u));
+  struct nearest_three {
+    double first2 = never2, second2 = never2, third2 = never2;
+    label first = -1, second = -1;
+    void offer(label j, double d2) {
+      if (d2 < first2 || (d2 == first2 && (first < 0 || j < first))) {
+        third2 = second2, second2 = first2, second = first;
+        first2 = d2, first = j;
+      } else if (d2 < second2) {
+        third2 = second2, second2 = d2, second = j;
+      } else {
+        third2 = std::min(third2, d2);
+      }
+    }
+  };
+
+  void set_leases(index i, label j, double u, double gap, double gap_of_others) {
+    pair_ends_[at(i)] = clocks_.end_between(j, others_[at(i)], slack_.lease(u, gap));
+    lease const l = give_lease(j, u, gap_of_others);
     ends_[at(i)] = l.end;
     shells_[at(i)] = static_cast<std::uint8_t>(l.clock % cluster_clocks::shells);
   }
@@ -274,9 +342,18 @@ private:
   cluster_clocks clocks_;
   neighbour_lists lists_;
   std::vector<float> ends_;          // of the points' leases, in tree order
+  std::vector<float> pair_ends_;     // of their leases against the second nearest
+  std::vector<label> others_;        // the second nearest
   std::vector<std::uint8_t> shells_; // that they are on
   std::vector<node_state> nodes_;
   mutable std::array<long, 10> dbg_{};
+  index pairs_ = 0;
+  std::vector<node_id> stack_;
+  struct ended_lease {
+    index point;
+    bool pair_alone;
+  };
+  std::vector<ended_lease> ended_;
   cluster_sums* changes_ = nullptr;
   std::vector<double> copy_ = std::vector<double>(at(tree_->dims()));
   std::vector<block> blocks_{256};
