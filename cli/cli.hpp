@@ -58,6 +58,9 @@ void add_number(CLI::App& app, std::string const& names, int& target, int least,
 void add_number(CLI::App& app, std::string const& names, std::uint64_t& target, std::uint64_t least,
                 std::string const& help);
 
+/// --threads; 0, where it is not given, means all.
+void add_threads(CLI::App& app, int& target);
+
 /// One of a few words: throws usage_error that lists them.
 std::size_t choose(std::string_view option, std::string_view word, std::span<std::string_view const> words);
 

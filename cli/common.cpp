@@ -100,6 +100,12 @@ void add_number(CLI::App& app, std::string const& names, std::uint64_t& target, 
   add_whole(app, names, target, least, help);
 }
 
+void add_threads(CLI::App& app, int& target) {
+  add_number(
+      app, "--threads", target, 1,
+      "Most threads at work, by default as many as there are cores; the result is the same for any number");
+}
+
 std::size_t choose(std::string_view option, std::string_view word, std::span<std::string_view const> words) {
   for (std::size_t i = 0; i < words.size(); ++i)
     if (words[i] == word) return i;

@@ -18,10 +18,11 @@ namespace {
 /// Finds everything that can be known to be wrong before a byte of the data is read; returns how to read
 /// them.
 load_options check_settings(fit_settings& settings) {
-  load_options const how = settings.data.options();
+  load_options how = settings.data.options();
   if (settings.k == 0)
     throw usage_error("the number of clusters is required, e.g. kopse fit points.csv -k 10");
   resolve(settings.fit);
+  how.threads = settings.fit.threads;
   choose("--init", settings.fit.init, inits());
   static constexpr std::array<std::string_view, 2> policies{"relocate", "keep"};
   static constexpr std::array<empty_policy, 2> meanings{empty_policy::relocate, empty_policy::keep};
@@ -109,7 +110,7 @@ void run_fit_command(fit_settings& settings) {
   std::vector<std::string> notes;
   take_notes(settings.data.path, data, notes);
   std::vector<double> const weights =
-      settings.weights.empty() ? std::vector<double>{} : load_vector(settings.weights);
+      settings.weights.empty() ? std::vector<double>{} : load_vector(settings.weights, settings.fit.threads);
   if (!settings.initial_centroids.empty())
     settings.fit.centroids = starting_centroids(settings.initial_centroids, settings.k, data.cols(), notes);
 

@@ -12,6 +12,7 @@
 #include "cli.hpp"
 #include "kopse/assignment_step.hpp"
 #include "kopse/exact_sum.hpp"
+#include "kopse/parallel.hpp"
 #include "stats.hpp"
 
 namespace kopse::cli {
@@ -21,6 +22,7 @@ struct info_settings {
   data_file data;
   std::string tree, stats;
   index leaf_size = step_options().leaf_size;
+  int threads = 0;
 };
 
 /// One column; the sums are exact, so neither the order of the rows nor a large offset shows in mean and std.
@@ -38,14 +40,28 @@ struct column_summary {
     sum.add(x);
     variance.add(x);
   }
+  column_summary& operator+=(column_summary const& other) {
+    least = std::min(least, other.least);
+    largest = std::max(largest, other.largest);
+    sum += other.sum;
+    variance += other.variance;
+    return *this;
+  }
 };
 
-std::vector<column_summary> summarise_columns(table const& data) {
+std::vector<column_summary> summarise_columns(table const& data, int threads) {
   std::vector<column_summary> columns(static_cast<std::size_t>(data.cols()));
+  per_thread<std::vector<column_summary>> parts([&] { return std::vector<column_summary>(columns.size()); });
   data.visit([&](auto const& rows) {
-    for (index i = 0; i < rows.rows(); ++i)
-      for (std::size_t j = 0; j < columns.size(); ++j)
-        columns[j].add(static_cast<double>(rows(i, static_cast<index>(j))));
+    for_blocks(rows.rows(), 16384, threads, parts,
+               [&](std::vector<column_summary>& part, index first, index last) {
+                 for (index i = first; i < last; ++i)
+                   for (std::size_t j = 0; j < part.size(); ++j)
+                     part[j].add(static_cast<double>(rows(i, static_cast<index>(j))));
+               });
+  });
+  parts.for_each([&](std::vector<column_summary> const& part) {
+    for (std::size_t j = 0; j < columns.size(); ++j) columns[j] += part[j];
   });
   for (std::size_t j = 0; j < columns.size(); ++j) {
     if (j < data.names.size()) columns[j].name = data.names[j];
@@ -105,7 +121,8 @@ nlohmann::ordered_json data_json(table const& data, std::vector<column_summary> 
 }
 
 void run_info(info_settings const& settings) {
-  load_options const how = settings.data.options();
+  load_options how = settings.data.options();
+  how.threads = settings.threads;
   if (!settings.tree.empty()) choose("--tree", settings.tree, trees());
   check_outputs({{"--stats", settings.stats, {".json"}}}, {{"the data", settings.data.path}});
   table const data = load(settings.data.path, how);
@@ -114,14 +131,14 @@ void run_info(info_settings const& settings) {
                   data.cols(), data.is_float32() ? "float32" : "float64",
                   data.mapped ? "yes, the file is used in place" : "no, the numbers were copied");
   for (std::string const& note : data.notes) text += fmt::format("note: {}\n", note);
-  std::vector<column_summary> const columns = summarise_columns(data);
+  std::vector<column_summary> const columns = summarise_columns(data, settings.threads);
   text += "\n" + column_table(columns);
   nlohmann::ordered_json json = data_json(data, columns);
   if (!settings.tree.empty()) {
     stopwatch const watch;
     double seconds = 0;
     tree_report const report = data.visit([&](auto const& rows) {
-      auto const tree = build_tree(rows, settings.tree, settings.leaf_size);
+      auto const tree = build_tree(rows, settings.tree, settings.leaf_size, settings.threads);
       seconds = watch.seconds();
       return tree.report();
     });
@@ -147,6 +164,7 @@ void add_info(CLI::App& app) {
       ->type_name("NAME");
   add_number(*info, "--leaf-size", settings->leaf_size, index{1},
              "Most points in a leaf of the tree, at least 1");
+  add_threads(*info, settings->threads);
   info->add_option("--stats", settings->stats, "Write the same and more, for programs: .json")
       ->type_name("FILE");
   info->footer("std is the population standard deviation, in the units of the data.\n\n"

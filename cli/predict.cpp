@@ -14,14 +14,15 @@ namespace {
 struct predict_settings {
   data_file data;
   std::string centroids, labels_out;
-  int threads = 1;
+  int threads = 0;
   bool quiet = false;
 };
 
 void run_predict(predict_settings const& settings) {
   if (settings.centroids.empty()) throw usage_error("predict needs --centroids FILE");
   if (settings.labels_out.empty()) throw usage_error("predict needs --labels-out FILE");
-  load_options const how = settings.data.options();
+  load_options how = settings.data.options();
+  how.threads = settings.threads;
   check_outputs({{"--labels-out", settings.labels_out, {".csv", ".tsv", ".txt", ".npy"}}},
                 {{"the data", settings.data.path}, {"--centroids", settings.centroids}});
   stopwatch const watch;
@@ -53,8 +54,7 @@ void add_predict(CLI::App& app) {
       ->add_option("--centroids", settings->centroids,
                    "The centroids, a row a cluster, as fit writes them (required)")
       ->type_name("FILE");
-  add_number(*predict, "--threads", settings->threads, 1,
-             "Most threads at work; the result is the same for any number");
+  add_threads(*predict, settings->threads);
   predict
       ->add_option(
           "-l,--labels-out", settings->labels_out,

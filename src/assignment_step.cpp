@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "any_tree.hpp"
+#include "kopse/parallel.hpp"
 #include "steps.hpp"
 
 namespace kopse {
@@ -108,8 +109,10 @@ void resolve(step_options& options) {
     throw usage_error("leaf size " + std::to_string(options.leaf_size) + ": expected at least 1");
   if (options.groups < 0)
     throw usage_error(std::to_string(options.groups) + " groups: expected at least 1, or 0 for k / 10");
-  if (options.threads < 1)
-    throw usage_error(std::to_string(options.threads) + " threads: expected at least 1");
+  if (options.threads < 0)
+    throw usage_error(std::to_string(options.threads)
+                      + " threads: expected at least 1, or 0 for all there are");
+  if (options.threads == 0) options.threads = available_threads();
 }
 
 template <class Real> struct step_maker<Real>::parts {

@@ -12,7 +12,7 @@
 #include <span>
 #include <vector>
 
-#include "eight.hpp"
+#include "squares.hpp"
 #include "kopse/assignment_step.hpp"
 #include "kopse/tree/neighbours.hpp"
 
@@ -58,10 +58,9 @@ public:
     return slack_.outward({lo, hi});
   }
 
-  /// The top of the tree in eights: its nodes are the first `top_count()` from `top()` on; the eight below a
-  /// node q that is no leaf start at 8·q.
+  /// The tree in eights: at its top are the nodes from top() to 2·top() − 1, four at most, and below a node q
+  /// that is no leaf the eight from 8·q on.
   node_id top() const { return top_; }
-  node_id top_count() const { return top_; }
   /// For each of the eight nodes of which `first`, a multiple of eight, is the first, at most the computed d²
   /// from its centroids to any point of a box. Nodes 0 to 7 are one such eight.
   void least_squares(node_id first, double const* box_low, double const* box_high, double* lo2) const {
@@ -98,14 +97,14 @@ public:
   void box(node_id q, double* low, double* high) const {
     for (index j = 0; j < d_; ++j) low[j] = corner(q, 2 * j), high[j] = corner(q, 2 * j + 1);
   }
-  double const* moved_of_eight(node_id first) const { return moved_.data() + first; }
-  /// Calls leaf(q) for the leaves that may hold a centroid with computed d² <= limit() of x.
-  template <class Limit, class Leaf>
-  void for_each_leaf(double const* x, std::vector<node_id>& stack, Limit const& limit, Leaf const& leaf) const {
-    double lo2[8];
+  /// Calls f(row, d²) for every centroid with computed d² <= limit2() of x, and perhaps for some others.
+  template <class Limit, class F>
+  void for_each_near(double const* x, Limit const& limit2, F const& f, index& distances) const {
+    thread_local std::vector<node_id> stack;
     auto const open = [&](node_id first, node_id begin, node_id end) {
+      double lo2[8];
       least_squares(first, x, x, lo2);
-      double const most2 = limit();
+      double const most2 = limit2();
       for (node_id i = begin; i < end; ++i)
         if (lo2[i] <= most2) stack.push_back(first + i);
     };
@@ -114,24 +113,22 @@ public:
     while (!stack.empty()) {
       node_id const q = stack.back();
       stack.pop_back();
-      if (is_leaf(q))
-        leaf(q);
-      else
+      if (!is_leaf(q)) {
         open(8 * q, 0, 8);
-    }
-  }
-
-  /// As kopse::find_nearest_two, for when `found` has two that are near already.
-  void find_nearest_two(double const* x, index except, nearest_two& found, index& distances) const {
-    thread_local std::vector<node_id> stack;
-    for_each_leaf(x, stack, [&] { return found.second2; }, [&](node_id q) {
+        continue;
+      }
       double d2[most];
       squares(q, x, d2);
       point_range const range = points(q);
       distances += range.size();
-      for (index i = 0; i < range.size(); ++i)
-        if (d2[i] <= found.second2 && row(range.first + i) != except) found.offer(row(range.first + i), d2[i]);
-    });
+      for (index i = 0; i < range.size(); ++i) f(static_cast<label>(row(range.first + i)), d2[i]);
+    }
+  }
+  template <class F> void for_each_within(double const* x, double limit2, F const& f, index& distances) const {
+    auto const within = [&](label j, double d2) {
+      if (d2 <= limit2) f(j, d2);
+    };
+    for_each_near(x, [&] { return limit2; }, within, distances);
   }
 
   double moved(node_id q) const { return moved_[static_cast<std::size_t>(q)]; }

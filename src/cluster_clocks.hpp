@@ -1,26 +1,31 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Clocks of clusters: how far rivals can have come nearer, by cluster, without looking at a point.
+// Clocks of clusters: how much nearer rivals can have come since some moment, without looking at a point.
 //
-// Owner-local clocks (docs/algorithm.md, frontier). Cluster j has reaches R_0 < R_1 < ... < infinity, its
-// shells, and for each a clock that advances in each iteration by
-//     δ_j + max(δ_j, max{ δ_i : d(c_i, c_j) <= R, after the move }),
-// δ how far a centroid moved. A point p with d(p, c_j) <= u whose other centroids are all `gap` farther at
-// least gets a lease of min(gap, R − 2·u) on one of the shells: while the clock has advanced by less, c_j is
-// the nearest centroid of p. For (a) the lease left is at most R − 2·d(p, c_j), which falls by 2·δ_j at most
-// when the lease does by 2·δ_j at least; and (b) it is at most the gap to every rival: one within reach after
-// the move gains no more than δ_i + δ_j, one beyond it is at least R − 2·d(p, c_j) farther than the owner.
-// *After* the move: a centroid that leaves needs no charge, one that jumps in does. A larger R may be charged
-// for a smaller one, so reaches may grow; one that shrinks by D advances its clock by D.
+// Cluster j has reaches R_0 < R_1 < ... < infinity, its shells, and for each of them a clock, which advances
+// in each iteration by
+//     δ_j + max(δ_j, max{ δ_i : d(c_i, c_j) <= R, after the move }),   δ: how far a centroid moved.
+// A point p with d(p, c_j) <= u, from which every other centroid is at least `gap` farther, gets a lease of
+// min(gap, R − 2·u) on one of the shells. While the clock has advanced by less than that, c_j is the nearest
+// centroid of p, for what is left of the lease
+//   (a) is at most R − 2·d(p, c_j): that falls by 2·δ_j at most, where the lease falls by 2·δ_j at least;
+//   (b) is at most the gap to any rival i: if i is within reach after the move, the gap fell by δ_i + δ_j at
+//       most, no more than the clock advanced; if not, i is at least R − 2·d(p, c_j) farther than c_j, by (a)
+//       no less than what is left.
+// *After* the move: a centroid that leaves needs no charge, one that jumps in does. What is charged for a
+// larger reach is enough for a smaller one, so reaches may grow; none ever shrinks while leases run.
 //
-// A lease is kept as the reading of its clock at which it ends: time passes for all items of a cluster at
-// once. So that a whole subtree of points is passed over by one comparison, nodes of the tree on the
-// centroids have clocks too, which advance by the largest advance of any cluster below them: no slower than
-// any.
+// A lease is kept as the reading of its clock at which it ends: time passes for all points of a cluster at
+// once. So that a subtree of points is passed over by one comparison, the nodes of the tree on the centroids
+// have clocks too: each advances as the fastest of the same shell below it.
 //
-// Readings are in a unit of the data's own size, float and rounded up; leases float and rounded down.
+// Readings are in a unit of the data's own size, in float rounded up; ends of leases in float rounded down.
+// advance() is O(k) searches around groups of centroids, which pass over whatever moved no farther than what
+// has been found already. Memory: 280 bytes a centroid, about 20 numbers a centroid more for the tree.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "centroid_heap.hpp"
@@ -32,63 +37,50 @@ public:
   static constexpr int shells = 8;
   static constexpr float ended = -std::numeric_limits<float>::infinity();
   using clock_id = std::int32_t;
+  static constexpr index most_clusters = std::numeric_limits<clock_id>::max() / (2 * shells);
 
   /// `unit` is a power of two about the size of the data.
   cluster_clocks(index k, index dims, double unit);
 
-  /// Lays the centroids' tree out anew and measures the reaches: all leases end, all clocks start from 0.
+  /// Lays out the tree on the centroids and measures the reaches: all clocks start, from 0.
   void start(matrix_view<double> centroids, centroid_drift const& drift, int threads, index& distances);
-  /// Clocks advance for centroids that have moved.
+  /// The centroids have moved; the counted distances are added.
   void advance(matrix_view<double> centroids, centroid_drift const& drift, int threads, index& distances);
-  /// Clocks have run so long that their readings are coarse: rebased() every lease, then rebase().
-  bool run_long() const { return longest_ > 0x1p12 * typical_; }
-  float rebased(clock_id clock, float end) const {
-    double const left = static_cast<double>(end) - clocks_[at(clock)];
-    return left > 0 ? round_down(left) : ended;
-  }
-  void rebase();
-
-  double unit() const { return unit_; }
   centroid_heap const& heap() const { return heap_; }
-  double reach(label j, int shell) const { return reach_[at(of(j, shell))]; }
-  double const* reaches(label j) const { return reach_.data() + of(j, 0); } ///< of all shells
-  double const* rates(label j) const { return rate_.data() + of(j, 0); }
-  double least_rate(label j) const { return idle_[at(j)]; }
-  /// The last advance.
-  double rate(label j, int shell) const { return rate_[at(of(j, shell))]; }
-  static clock_id of(label j, int shell) { return j * shells + shell; }
-  float reading(clock_id clock) const { return readings_[at(clock)]; }
-  /// How far a clock has come.
-  double now(clock_id clock) const { return clocks_[at(clock)] * unit_; }
+  /// How many centroids moved farther in the last advance than leases near them last.
+  index leapt() const { return leapt_; }
 
-  /// Some lease of j wanted a reach so wide and found it in the infinite shell alone.
-  void want(label j, double reach) { wanted_[at(j)] = std::max(wanted_[at(j)], reach); }
-  /// How far a centroid has travelled in all: two of them have come nearer to each other's points by no more
-  /// than they have travelled together. In units, rounded up.
-  float travelled(label j) const { return travelled_readings_[at(j)]; }
-  /// The sum of two of those at which a lease between the two ends.
-  float end_between(label a, label b, double lease) const {
-    if (!(lease > 0)) return ended;
-    double const end = travelled_[at(a)] + travelled_[at(b)] + lease * per_unit_ * (1 - 0x1p-50);
-    return static_cast<float>(std::min(end, 0x1p100) * (1 - 0x1p-21));
+  // One cluster j.
+  static clock_id of(label j, int shell) { return j * shells + shell; }
+  double reach(label j, int shell) const { return reaches_[at(of(j, shell))]; }
+  double const* reaches(label j) const { return reaches_.data() + of(j, 0); } ///< of all shells
+  double const* rates(label j) const { return rates_.data() + of(j, 0); }     ///< their last advances
+  double least_rate(label j) const { return idle_[at(j)]; }
+  /// Some point of j had no room in a finite shell: the next advance makes this one.
+  void want(label j, double reach) { raise(wanted_[at(j)], reach); }
+
+  // Any clock.
+  float reading(clock_id clock) const { return readings_[at(clock)]; }
+  bool running(clock_id clock, float end) const { return reading(clock) < end; }
+  /// How far it has come, in the unit of the data.
+  double now(clock_id clock) const { return times_[at(clock)] * unit_; }
+  /// What is left of a lease, in the unit of the data.
+  double left(clock_id clock, float end) const {
+    return (static_cast<double>(end) - times_[at(clock)]) * unit_ * (1 - 0x1p-50);
   }
-  float rebased_between(label a, label b, float end) const {
-    double const left = static_cast<double>(end) - travelled_[at(a)] - travelled_[at(b)];
-    return left > 0 ? static_cast<float>(left * (1 - 0x1p-21)) : ended;
+  /// Something relies on that clock of j from now on.
+  void use(label j, int shell) {
+    if (shell < shells - 1) raise(highest_[at(j)], static_cast<std::uint8_t>(shell));
   }
-  /// The reading at which a lease ends that is given now.
-  float end(clock_id clock, double lease) {
-    std::uint8_t& highest = highest_[at(clock / shells)];
-    if (int const shell = clock % shells; shell > highest && shell < shells - 1) highest = static_cast<std::uint8_t>(shell);
-    return lease > 0 ? round_down(std::min(clocks_[at(clock)] + lease * per_unit_ * (1 - 0x1p-50), 0x1p100)) : ended;
+  /// The end of a lease on cluster j that is given now.
+  float end(label j, int shell, double lease) {
+    use(j, shell);
+    return end_of(times_[at(of(j, shell))], lease * per_unit_);
   }
-  /// What is left of a lease, in the clocks' unit; not more than 0: it has ended.
-  double left(clock_id clock, float end) const { return static_cast<double>(end) - clocks_[at(clock)]; }
-  float end_of_left(clock_id clock, double left) const {
-    return left > 0 ? round_down(std::min(clocks_[at(clock)] + left * (1 - 0x1p-50), 0x1p100)) : ended;
+  /// The same for one that waits for others, with as many units left as the one of them with the least.
+  float end_of_units(clock_id clock, float units) const {
+    return end_of(times_[at(clock)], static_cast<double>(units) * (1 - 0x1p-21));
   }
-  /// The clock of a node of heap(): no slower than those of the shell, or a lower one, of any cluster below.
-  clock_id of_node(node_id q, int shell) const { return static_cast<clock_id>((k_ + q) * shells + shell); }
   /// A clock that is no slower than either.
   clock_id slower_than_neither(clock_id a, clock_id b) const {
     int const shell = std::max(a % shells, b % shells);
@@ -96,41 +88,74 @@ public:
     if (who_a == who_b) return static_cast<clock_id>(who_a * shells + shell);
     return of_node(centroid_heap::common_ancestor(node(who_a), node(who_b)), shell);
   }
+  /// The clock of a node of heap(): no slower than that shell, or a lower one, of any cluster below it.
+  clock_id of_node(node_id q, int shell) const { return static_cast<clock_id>((k_ + q) * shells + shell); }
+
+  // Two clusters. A point's distances to two centroids come nearer to each other by no more than the two
+  // centroids travel together.
+  float travelled(label j) const { return travelled_readings_[at(j)]; }
+  /// The sum of two travelled() at which a lease between the two ends.
+  float end_between(label a, label b, double lease) const {
+    if (!(lease > 0)) return ended;
+    double const sum = travelled_[at(a)] + travelled_[at(b)] + lease * per_unit_ * (1 - 0x1p-50);
+    return static_cast<float>(std::min(sum, 0x1p100) * (1 - 0x1p-21)); // of two readings, which are added in float
+  }
+
+  /// Clocks have run so long that their readings are coarse: every end is to be rebased, and then rebase().
+  bool run_long() const { return longest_ > 0x1p12 * typical_; }
+  float rebased(clock_id clock, float end) const {
+    double const left = static_cast<double>(end) - times_[at(clock)];
+    return left > 0 ? round_down(left) : ended;
+  }
+  float rebased_between(label a, label b, float end) const {
+    double const left = static_cast<double>(end) - travelled_[at(a)] - travelled_[at(b)];
+    return left > 0 ? static_cast<float>(left * (1 - 0x1p-21)) : ended;
+  }
+  void rebase();
 
 private:
+  struct surroundings;
+
+  static std::size_t at(index i) { return static_cast<std::size_t>(i); }
+  static float round_down(double x) { return static_cast<float>(x - std::abs(x) * 0x1p-23); }
+  static float round_up(double x) { return static_cast<float>(x + std::abs(x) * 0x1p-23); }
+  static float end_of(double now, double units) {
+    return units > 0 ? round_down(std::min(now + units * (1 - 0x1p-50), 0x1p100)) : ended;
+  }
+  // The larger of a number, which other threads may raise too, and another.
+  template <class T> static void raise(T& number, T to) {
+    std::atomic_ref<T> const shared(number);
+    T now = shared.load(std::memory_order_relaxed);
+    while (now < to && !shared.compare_exchange_weak(now, to, std::memory_order_relaxed)) {
+    }
+  }
   // The node, or the leaf of the cluster, whose clocks come at that place.
   node_id node(index who) const {
     return who < k_ ? heap_.leaf_of(static_cast<label>(who)) : static_cast<node_id>(who - k_);
   }
-  static std::size_t at(index i) { return static_cast<std::size_t>(i); }
-  static float round_down(double x) { return static_cast<float>(x - std::abs(x) * 0x1p-23); }
-  static float round_up(double x) { return static_cast<float>(x + std::abs(x) * 0x1p-23); }
-  struct scratch {
-    struct entry {
-      node_id q;
-      double lo2;
-    };
-    std::vector<entry> stack;
-    std::vector<double> box;
-  };
-  void advance_leaf(node_id leaf, scratch& space, index& distances);
   void grow(label j);
+  void travel(label j, double by);
+  void advance_leaf(node_id leaf, surroundings& around, index& distances);
+  void advance_nodes();
   void tick(clock_id clock, double by);
 
   index k_, d_;
   double unit_, per_unit_;
   slack slack_;
   centroid_heap heap_;
-  std::vector<double> reach_;  // of each cluster and shell
-  std::vector<std::uint8_t> highest_; // of each cluster, the highest finite shell with a lease
-  std::vector<double> wanted_;        // of each cluster, a reach
-  std::vector<double> idle_;          // movement so small that clocks count it for everybody
-  std::vector<double> rate_;   // advance of each clock; those of the nodes of the heap behind the clusters'
-  std::vector<double> clocks_; // the same, in units
-  std::vector<float> readings_;
-  std::vector<double> travelled_;
+  // Of each cluster.
+  std::vector<double> wanted_;        // a reach; 0: none
+  std::vector<double> idle_;          // movement so small that clocks may count it for everybody
+  std::vector<std::uint8_t> highest_; // the highest finite shell with a lease
+  std::vector<double> travelled_;     // in units
   std::vector<float> travelled_readings_;
-  double longest_ = 0, typical_ = 0; // the longest a clock has run; the distance to a near other centroid
+  // Of each cluster and shell, and all but the first of each node of the heap and shell behind them.
+  std::vector<double> reaches_;
+  std::vector<double> rates_; // the last advance
+  std::vector<double> times_; // in units
+  std::vector<float> readings_;
+  double longest_ = 0, typical_ = 0; // in units: the longest a clock has run, the distance to a near centroid
+  index leapt_ = 0;
 };
 
 } // namespace kopse

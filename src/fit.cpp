@@ -85,19 +85,20 @@ void add_warnings(result& r, index k, options const& o) {
 
 template <class Real> result fit_any(point_set<Real> points, index k, options o, built_tree<Real> tree = {}) {
   float_environment const environment;
+  worker_scope const workers;
   resolve(o);
   check(points.size(), points.dims(), k, o);
-  validate(points);
+  validate(points, o.threads);
   int exponent = 0;
   std::vector<double> const weights = scaled(points.weights, exponent);
   if (!weights.empty()) points.weights = weights;
 
-  data_summary const summary = summarise(points, o.tol > 0);
+  data_summary const summary = summarise(points, o.tol > 0, o.threads);
   double mean_variance = 0;
   for (exact_variance const& v : summary.variance) mean_variance += v.value();
   mean_variance /= static_cast<double>(points.dims());
   sum_layout const layout = summary.layout();
-  driver_options driving{o.max_iter, o.tol, o.empty, o.on_iteration, o.stop};
+  driver_options driving{o.max_iter, o.tol, o.empty, o.on_iteration, o.stop, o.threads};
   if (o.on_iteration && exponent != 0)
     driving.on_iteration = [&](index iteration, iteration_record record) {
       record.inertia = std::ldexp(record.inertia, exponent);
@@ -119,7 +120,7 @@ template <class Real> result fit_any(point_set<Real> points, index k, options o,
     }
     stopwatch const watch(seconds.iterate);
     std::unique_ptr<assignment_step> step = maker.make(k);
-    if (o.verify) step = make_verifying(std::move(step), points, layout, k, o.stop);
+    if (o.verify) step = make_verifying(std::move(step), points, layout, k, o);
     reduction alone;
     run_result run = iterate(*step, layout, std::move(start), mean_variance, driving, alone);
     if (restart > 0 && !(run.inertia < best.inertia)) continue;
@@ -140,11 +141,15 @@ template <class Real> result fit_any(point_set<Real> points, index k, options o,
 template <class Real>
 std::vector<label> predict_any(matrix_view<Real> rows, matrix_view<double> centroids, int threads) {
   float_environment const environment;
+  worker_scope const workers;
+  step_options options;
+  options.threads = threads;
+  resolve(options);
   if (rows.cols() != centroids.cols())
     throw error("the rows have " + std::to_string(rows.cols()) + " columns, the centroids "
                 + std::to_string(centroids.cols()));
   if (centroids.rows() < 1) throw error("there are no centroids");
-  validate(point_set<Real>(rows));
+  validate(point_set<Real>(rows), options.threads);
   try {
     validate(point_set<double>(centroids));
   } catch (error const& e) {
@@ -155,15 +160,13 @@ std::vector<label> predict_any(matrix_view<Real> rows, matrix_view<double> centr
   // labels.
   if (rows.rows() >= 4096 && centroids.rows() >= 128 && rows.cols() <= 8) {
     point_set<Real> const points(rows);
-    step_options options;
-    options.threads = threads;
-    auto const step =
-        step_maker<Real>(points, summarise(points, false).layout(), options).make(centroids.rows());
+    sum_layout const layout = summarise(points, false, options.threads).layout();
+    auto const step = step_maker<Real>(points, layout, options).make(centroids.rows());
     step->assign(centroids);
     step->labels(labels);
     return labels;
   }
-  for_blocks(rows.rows(), tile_points, threads, [&](index first, index last) {
+  for_blocks(rows.rows(), tile_points, options.threads, [&](index first, index last) {
     matrix<double> scratch(rows.cols() + 2, tile_points);
     nearest_of_tile(rows.slice(first, last), centroids, scratch.row(0), labels.data() + first);
   });

@@ -3,7 +3,7 @@
 // sums by changes, drift, blocks on threads. Each adds its bounds in a file of its own.
 #pragma once
 
-#include <mutex>
+#include <utility>
 #include <vector>
 
 #include "step_common.hpp"
@@ -18,29 +18,38 @@ public:
     seen_ = matrix<double>(centroids);
     work_ = {};
     prepare();
-    cluster_sums changes(layout_, k_);
-    std::mutex guard;
-    for_blocks(points_.size(), block_points, options_.threads, [&](index first, index last) {
-      check_stop(options_.stop);
-      std::vector<label> old(static_cast<std::size_t>(last - first), -1);
-      if (!first_) std::copy_n(labels_.begin() + first, last - first, old.begin());
-      work_counters work;
-      assign_block(first, last, work);
-      std::lock_guard const lock(guard);
-      work_ += work;
-      for (index i = first; i < last; ++i) record(changes, i, old[static_cast<std::size_t>(i - first)]);
+    per_thread<share> shares([&] { return share{cluster_sums(layout_, k_), {}, {}}; });
+    for_blocks(points_.size(), block_points, options_.threads, shares,
+               [&](share& mine, index first, index last) {
+                 check_stop(options_.stop);
+                 mine.old.assign(static_cast<std::size_t>(last - first), -1);
+                 if (!first_) std::copy_n(labels_.begin() + first, last - first, mine.old.begin());
+                 assign_block(first, last, mine.work);
+                 for (index i = first; i < last; ++i)
+                   record(mine.changes, i, mine.old[static_cast<std::size_t>(i - first)]);
+               });
+    cluster_sums changes;
+    shares.for_each([&](share& one) {
+      work_ += one.work;
+      if (changes.sums.rows() == 0)
+        changes = std::move(one.changes);
+      else
+        changes += one.changes;
     });
-    return changes;
+    return changes.sums.rows() == 0 ? cluster_sums(layout_, k_) : changes;
   }
 
   far_rows farthest(index count) const override {
-    far_collector collector(count);
-    for (index i = 0; i < points_.size(); ++i) {
-      double const d2 = distance2(i, owner(i));
-      collector.offer(points_.offset + i, d2, owner(i), points_.weight(i), points_.rows.row(i),
-                      points_.dims());
-    }
-    return std::move(collector).sorted();
+    per_thread<far_collector> collectors([&] { return far_collector(count); });
+    for_blocks(points_.size(), block_points, options_.threads, collectors,
+               [&](far_collector& collector, index first, index last) {
+                 for (index i = first; i < last; ++i)
+                   collector.offer(points_.offset + i, distance2(i, owner(i)), owner(i), points_.weight(i),
+                                   points_.rows.row(i), points_.dims());
+               });
+    far_collector all(count);
+    collectors.for_each([&](far_collector& one) { all += std::move(one); });
+    return std::move(all).sorted();
   }
 
   exact_sum inertia(matrix_view<double> centroids) const override {
@@ -82,6 +91,13 @@ protected:
   work_counters work_;
 
 private:
+  // What one thread changes and counts; owners of a block before it was assigned.
+  struct share {
+    cluster_sums changes;
+    work_counters work;
+    std::vector<label> old;
+  };
+
   void record(cluster_sums& changes, index i, label old) {
     label const now = owner(i);
     if (now == old) return;

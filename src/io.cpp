@@ -108,8 +108,10 @@ table load(std::string const& path, load_options const& options) {
   }
 }
 
-std::vector<double> load_vector(std::string const& path) {
-  table const values = load(path);
+std::vector<double> load_vector(std::string const& path, int threads) {
+  load_options options;
+  options.threads = threads;
+  table const values = load(path, options);
   if (values.rows() != 1 && values.cols() != 1) {
     throw error(path + ": found " + std::to_string(values.rows()) + " rows of "
                 + std::to_string(values.cols()) + " columns, expected one column or one row");

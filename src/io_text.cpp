@@ -1,19 +1,26 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Text files of numbers, read in two passes over the mapped file: the first counts rows, so that the matrix
-// is allocated once and nothing else is; the second fills it. A plain row (numbers, delimiters, spaces) is
-// read straight into its place; any other row is read again cell by cell, which takes quotes and names every
-// fault.
+// is allocated once and nothing else is; the second fills it. Both take the file in pieces that end with \n,
+// on several threads. A plain row (numbers, delimiters, spaces) is read straight into its place; any other
+// row is read again cell by cell, which takes quotes and names every fault; of several the first in the file
+// is reported.
 
 #include <algorithm>
+#include <atomic>
 #include <charconv>
 #include <cmath>
 #include <cstring>
+#include <exception>
+#include <utility>
 
 #include "io_formats.hpp"
 #include "io_text.hpp"
+#include "kopse/parallel.hpp"
 
 namespace kopse::io {
 namespace {
+
+constexpr std::size_t piece_bytes = std::size_t{1} << 20;
 
 char const* find(char const* first, char const* last, char wanted) {
   if (first == last) return last;
@@ -86,9 +93,38 @@ private:
   std::vector<double> values_;
 };
 
-index count_rows(std::string const& path, std::string_view text, dialect const& how) {
-  index rows = how.header ? -1 : 0;
-  for (data_lines lines(text); lines.next();) ++rows;
+/// A part of the file: whole lines, and what lies before it.
+struct piece {
+  std::string_view text;
+  index rows = 0, lines = 0; // in it, then before it
+};
+
+/// Cut behind a \n, where no line end can be in two pieces.
+std::vector<piece> cut(std::string_view text) {
+  std::vector<piece> pieces;
+  while (!text.empty()) {
+    char const* const last = text.data() + text.size();
+    char const* const newline = find(text.data() + std::min(piece_bytes, text.size()), last, '\n');
+    auto const size = static_cast<std::size_t>((newline == last ? last : newline + 1) - text.data());
+    pieces.push_back({text.substr(0, size)});
+    text.remove_prefix(size);
+  }
+  return pieces;
+}
+
+/// Counts the rows and lines before each piece; returns the number of rows of them all.
+index count_rows(std::string const& path, std::vector<piece>& pieces, bool header, int threads) {
+  for_blocks(std::ssize(pieces), 1, threads, [&](index i, index) {
+    piece& p = pieces[static_cast<std::size_t>(i)];
+    data_lines lines(p.text);
+    while (lines.next()) ++p.rows;
+    p.lines = lines.number();
+  });
+  index rows = header ? -1 : 0, lines = 0;
+  for (piece& p : pieces) {
+    rows += std::exchange(p.rows, rows);
+    lines += std::exchange(p.lines, lines);
+  }
   if (rows == 0) throw error(path + ": found a header line and nothing below it, expected rows of numbers");
   return rows;
 }
@@ -100,11 +136,27 @@ std::vector<std::string> chosen_names(dialect const& how, std::vector<index> con
   return names;
 }
 
+/// Reads the rows of a piece, those before `end`, into their places.
+void read_piece(std::string const& path, dialect const& how, bool all, std::vector<index> const& columns,
+                piece const& from, index end, matrix<double>& values) {
+  careful_reader careful(path, how, columns);
+  data_lines lines(from.text, from.lines);
+  index i = from.rows;
+  if (i < 0 && lines.next()) ++i; // the header
+  for (; i < end && lines.next(); ++i) {
+    double* const row = values.row(i);
+    if (all && read_plain_row(lines.line(), how.delimiter, how.columns, row)) continue;
+    auto const& fields = careful.read(lines, i == 0 && !how.header);
+    for (std::size_t j = 0; j < columns.size(); ++j) row[j] = fields[static_cast<std::size_t>(columns[j])];
+  }
+  if (i != end || lines.next()) throw error(path + ": it changed while it was read");
+}
+
 } // namespace
 
-data_lines::data_lines(std::string_view text)
+data_lines::data_lines(std::string_view text, index lines_before)
     : at_(text.data()), end_(at_ + text.size()), newline_(find(at_, end_, '\n')),
-      return_(find(at_, newline_, '\r')) {}
+      return_(find(at_, newline_, '\r')), number_(lines_before) {}
 
 bool data_lines::next() {
   while (at_ != end_) {
@@ -226,19 +278,25 @@ table load_text(mapped_file const& file, load_options const& options, char usual
   if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3); // UTF-8's byte order mark
   dialect const how = find_dialect(file.path(), text, options, usual);
   auto const columns = chosen_columns(file.path(), options.columns, how.columns);
-  matrix<double> values(count_rows(file.path(), text, how), std::ssize(columns));
-  careful_reader careful(file.path(), how, columns);
-  bool const all = options.columns.empty();
+  worker_scope const workers;
+  std::vector<piece> pieces = cut(text);
+  matrix<double> values(count_rows(file.path(), pieces, how.header, options.threads), std::ssize(columns));
 
-  data_lines lines(text);
-  if (how.header) lines.next();
-  for (index i = 0; i < values.rows(); ++i) {
-    if (!lines.next()) throw error(file.path() + ": it changed while it was read");
-    double* const row = values.row(i);
-    if (all && read_plain_row(lines.line(), how.delimiter, how.columns, row)) continue;
-    auto const& fields = careful.read(lines, i == 0 && !how.header);
-    for (std::size_t j = 0; j < columns.size(); ++j) row[j] = fields[static_cast<std::size_t>(columns[j])];
-  }
+  std::vector<std::exception_ptr> faults(pieces.size());
+  std::atomic<index> first_fault = std::ssize(pieces);
+  for_blocks(std::ssize(pieces), 1, options.threads, [&](index i, index) {
+    if (i > first_fault) return;
+    auto const p = static_cast<std::size_t>(i);
+    try {
+      index const end = p + 1 < pieces.size() ? pieces[p + 1].rows : values.rows();
+      read_piece(file.path(), how, options.columns.empty(), columns, pieces[p], end, values);
+    } catch (...) {
+      faults[p] = std::current_exception();
+      for (index least = first_fault; i < least && !first_fault.compare_exchange_weak(least, i);) {
+      }
+    }
+  });
+  if (first_fault < std::ssize(pieces)) std::rethrow_exception(faults[static_cast<std::size_t>(first_fault)]);
   table result(std::move(values));
   result.notes = how.notes;
   result.names = chosen_names(how, columns);

@@ -16,18 +16,20 @@ namespace kopse::io {
 /// Steps from one line with values to the next.
 class data_lines {
 public:
-  explicit data_lines(std::string_view text);
+  explicit data_lines(std::string_view text, index lines_before = 0);
 
   bool next(); ///< false after the last line
   std::string_view line() const { return line_; }
-  index number() const { return number_; } ///< of the line in the file, from 1
+  index number() const {
+    return number_;
+  } ///< of the line in the file, from 1; after the last, of the text's last
 
 private:
   char const* line_end();
 
   char const *at_, *end_;
   char const *newline_, *return_; // the next \n, or the end; the next \r before it, or newline_
-  index number_ = 0, lines_before_next_ = 1;
+  index number_, lines_before_next_ = 1;
   std::string_view line_;
 };
 

@@ -82,8 +82,10 @@ private:
   double move(cluster_sums const& changes, double& largest, bool& relocated) {
     index const k = centroids_.rows(), d = centroids_.cols();
     matrix<double> const old = centroids_;
-    for (index j = 0; j < k; ++j)
-      if (stale_[static_cast<std::size_t>(j)] || !changes.sums.is_zero(j)) move_to_mean(j, true);
+    for_blocks(k, 512, options_.threads, [&](index first, index last) {
+      for (index j = first; j < last; ++j)
+        if (stale_[static_cast<std::size_t>(j)] || !changes.sums.is_zero(j)) move_to_mean(j, true);
+    });
     relocated = options_.empty == empty_policy::relocate && relocate(old);
     double sum = 0, largest2 = 0;
     for (index j = 0; j < k; ++j) {
@@ -167,6 +169,7 @@ private:
 run_result iterate(assignment_step& step, sum_layout const& layout, matrix<double> centroids,
                    double mean_variance, driver_options const& options, reduction& reduce) {
   float_environment const environment;
+  worker_scope const workers;
   return driver(step, layout, std::move(centroids), options, reduce).run(mean_variance);
 }
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cfloat>
 
-#include "eight.hpp"
+#include "squares.hpp"
 
 #if !defined(FLT_EVAL_METHOD) || FLT_EVAL_METHOD != 0
 #error "kopse needs double arithmetic that is rounded to double (on 32-bit x86: -msse2 -mfpmath=sse)"
@@ -13,12 +13,7 @@
 namespace kopse {
 
 template <class Real> double squared_distance(Real const* x, double const* c, index d) {
-  double sum = 0;
-  for (index j = 0; j < d; ++j) {
-    double const difference = static_cast<double>(x[j]) - c[j];
-    sum += difference * difference;
-  }
-  return sum;
+  return square(x, c, d);
 }
 template double squared_distance<float>(float const*, double const*, index);
 template double squared_distance<double>(double const*, double const*, index);

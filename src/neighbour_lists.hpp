@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The centroids around a cluster, kept from one iteration to the next.
+// The centroids around a cluster, nearest first, kept from one iteration to the next.
 //
-// A list is itself a lease (as Verlet's lists in molecular dynamics): built to hold all centroids within r of
-// c_j when the clock of a reach of at least r read b, it promises at any later time that every other centroid
-// is at least r − (now − b) away, and each one on it no less than its distance then less the same. For in
-// each iteration the distance of one that is within reach after the move has fallen by no more than the clock
-// advances; one that is not is farther than r.
+// A list is itself a lease (as the lists of L. Verlet, Phys. Rev. 159, 1967, are in molecular dynamics). Built
+// to hold all centroids within r of c_j, when the clock of a reach of at least r read b, it promises at any
+// later time that every other centroid is at least r − (now − b) away, and each on the list no less than its
+// distance was then, less the same: in an iteration the distance of one that is within reach after the move
+// has fallen by no more than the clock advanced, and one that is not is farther away than r. The promise
+// belongs to the r that the list was built with, however far the reach has grown since.
+//
+// Memory: 12 bytes an entry, at most 48 of them a cluster that was searched.
 #pragma once
 
 #include <algorithm>
@@ -14,83 +17,86 @@
 #include <vector>
 
 #include "cluster_clocks.hpp"
-#include "kopse/tree/neighbours.hpp"
 
 namespace kopse {
 
 class neighbour_lists {
 public:
-  static constexpr index most = 48;  ///< on a list
-  static constexpr index width = 8;  ///< taken at a time
+  static constexpr index most = 48; ///< on a list
+  static constexpr index width = 8; ///< taken at a time
 
-  /// A list with the coordinates of now, one thread's.
-  struct block {
+  /// A list as it stands in one iteration, with coordinates of now: what one thread works with.
+  class view {
+  public:
     label owner = -1;
     index iteration = -1;
-    index size = 0, filled = 0;
-    double beyond = 0; ///< a centroid not on the list is no nearer to the owner
-    double used = 0;   ///< of the list's lease
-    label const* names = nullptr;
-    double const* distances = nullptr;
-    std::vector<double> coordinates; ///< eights: of each, by dimension
-    label const* who() const { return names; } ///< by their distance when the list was built
-    /// A centroid on the list is at least so far from the owner, and so are all behind it.
-    double away(index m) const { return distances[m] - used; }
-    double const* eight(index first, index d) const { return coordinates.data() + first * d; }
+
+    index size() const { return size_; }
+    label who(index m) const { return who_[m]; }
+    /// Entry m and all behind it are at least so far from the owner.
+    double away(index m) const { return away_[m] - used_; }
+    /// And so is every centroid that is not on the list.
+    double beyond() const { return beyond_; }
+    /// The coordinates of eight entries by dimension; infinite behind the last one.
+    double const* eight(index first, matrix_view<double> centroids) {
+      index const d = centroids.cols();
+      while (filled_ <= first) fill(centroids, d);
+      return coordinates_.data() + first * d;
+    }
+
+  private:
+    friend class neighbour_lists;
+    void fill(matrix_view<double> centroids, index d) {
+      coordinates_.resize(static_cast<std::size_t>(most * d));
+      double* const eight = coordinates_.data() + filled_ * d;
+      std::fill_n(eight, width * d, std::numeric_limits<double>::infinity());
+      for (index m = filled_; m < std::min(size_, filled_ + width); ++m)
+        for (index j = 0; j < d; ++j) eight[j * width + (m - filled_)] = centroids(who_[m], j);
+      filled_ += width;
+    }
+
+    index size_ = 0, filled_ = 0;
+    label const* who_ = nullptr;
+    double const* away_ = nullptr;
+    double used_ = 0, beyond_ = 0;
+    std::vector<double> coordinates_;
   };
 
-  neighbour_lists(index k, index dims) : d_(dims), slack_(dims), lists_(static_cast<std::size_t>(k)) {}
+  neighbour_lists(index k, index dims) : slack_(dims), lists_(static_cast<std::size_t>(k)) {}
 
-  /// All have to be built anew.
+  /// All are to be built anew: the clocks have been set back.
   void forget() {
     for (list& l : lists_) l.reach = -1;
   }
 
-  /// Makes `b` the list of j.
-  void fetch(label j, index iteration, matrix_view<double> centroids, cluster_clocks const& clocks, block& b,
+  /// Makes `v` the list of j in this iteration; builds it anew if its promise has worn. Any thread may ask; of
+  /// those that ask for the same list in an iteration, the first builds it.
+  void fetch(label j, index iteration, matrix_view<double> centroids, cluster_clocks& clocks, view& v,
              index& distances) {
-    b.owner = j;
-    b.iteration = iteration;
     std::lock_guard const lock(guards_[static_cast<std::size_t>(j) % guards_.size()]);
     list& l = lists_[static_cast<std::size_t>(j)];
-    double used = clocks.now(l.clock) - l.built;
-    if (!(l.reach >= 0) || used > 0.15 * l.reach) {
-      build(j, centroids, clocks, l, distances);
-      used = 0;
-    }
-    used = slack_.up(used);
-    b.size = static_cast<index>(l.who.size());
-    b.beyond = slack_.down(l.reach - used);
-    b.used = used;
-    b.names = l.who.data();
-    b.distances = l.away.data();
-    b.coordinates.resize(static_cast<std::size_t>(most * d_));
-    b.filled = 0;
-  }
-
-  /// The coordinates of eight centroids on the list, from `first` = b.filled on.
-  static void fill_eight(block& b, index first, matrix_view<double> centroids) {
-    index const d = centroids.cols();
-    b.filled = first + width;
-    if (b.size < b.filled)
-      std::fill_n(b.coordinates.data() + first * d, width * d, std::numeric_limits<double>::infinity());
-    for (index m = first; m < std::min(b.size, b.filled); ++m) {
-      double const* const c = centroids.row(b.names[m]);
-      double* const eight = b.coordinates.data() + first * d + (m - first);
-      for (index n = 0; n < d; ++n) eight[n * width] = c[n];
-    }
+    if (l.reach < 0 || clocks.now(l.clock) - l.built > worn * l.reach) build(j, centroids, clocks, l, distances);
+    v.owner = j;
+    v.iteration = iteration;
+    v.size_ = static_cast<index>(l.who.size());
+    v.filled_ = 0;
+    v.who_ = l.who.data();
+    v.away_ = l.away.data(); // rounded down by more than one subtraction can round up
+    v.used_ = slack_.up(clocks.now(l.clock) - l.built);
+    v.beyond_ = slack_.down(l.reach - v.used_);
   }
 
 private:
+  static constexpr double worn = 0.15;
   struct list {
-    double reach = -1; // not built
-    double built = 0;  // the reading of the clock then
+    double reach = -1; // r; less than 0: not built
+    double built = 0;  // b
     cluster_clocks::clock_id clock = 0;
     std::vector<label> who;
-    std::vector<double> away;
+    std::vector<double> away; // then, rounded down
   };
 
-  void build(label j, matrix_view<double> centroids, cluster_clocks const& clocks, list& l, index& distances) {
+  void build(label j, matrix_view<double> centroids, cluster_clocks& clocks, list& l, index& distances) {
     thread_local std::vector<neighbour> found;
     double const reach2 = gather(clocks.heap(), centroids.row(j), j, clocks.reach(j, cluster_clocks::shells - 2),
                                  l.reach, found, distances);
@@ -100,37 +106,27 @@ private:
       l.who[m] = static_cast<label>(found[m].row);
       l.away[m] = slack_.lower(found[m].d2);
     }
+    bool const all = static_cast<index>(found.size()) == centroids.rows() - 1;
+    l.reach = all ? std::numeric_limits<double>::infinity() : std::max(0.0, slack_.lower(reach2));
     int shell = cluster_clocks::shells - 1;
-    if (static_cast<index>(found.size()) == centroids.rows() - 1) {
-      l.reach = std::numeric_limits<double>::infinity();
-    } else {
-      l.reach = std::max(0.0, slack_.lower(reach2));
-      while (shell > 0 && clocks.reach(j, shell - 1) >= l.reach) --shell;
-    }
+    while (shell > 0 && clocks.reach(j, shell - 1) >= l.reach) --shell;
+    clocks.use(j, shell);
     l.clock = cluster_clocks::of(j, shell);
     l.built = clocks.now(l.clock);
   }
 
-  // The nearest of x, sorted; returns the d² that no other is below. What the last list reached is what this
-  // one should.
-  double gather(centroid_heap const& heap, double const* x, label except, double widest, double last,
-                std::vector<neighbour>& found, index& distances) const {
+  // The nearest of x but for one, within `widest`; returns the d² that no other is below. The reach of the
+  // last list is a good guess at that of this one, and saves the search for it.
+  static double gather(centroid_heap const& heap, double const* x, label except, double widest, double last,
+                       std::vector<neighbour>& found, index& distances) {
     if (last > 0 && last < widest) {
-      found.clear();
       double const limit2 = last * last * 1.1;
-      thread_local std::vector<node_id> stack;
-      heap.for_each_leaf(x, stack, [&] { return limit2; }, [&](node_id q) {
-        double d2[centroid_heap::most];
-        heap.squares(q, x, d2);
-        point_range const range = heap.points(q);
-        distances += range.size();
-        for (index i = 0; i < range.size(); ++i)
-          if (d2[i] <= limit2) found.push_back({d2[i], heap.row(range.first + i)});
-      });
+      found.clear();
+      heap.for_each_within(x, limit2, [&](label j, double d2) { found.push_back({d2, j}); }, distances);
       std::erase_if(found, [&](neighbour const& n) { return n.row == except; });
-      if (static_cast<index>(found.size()) >= most / 2) {
+      if (std::ssize(found) >= most / 2) {
         std::sort(found.begin(), found.end(), nearer);
-        if (static_cast<index>(found.size()) <= most) return limit2;
+        if (std::ssize(found) <= most) return limit2;
         double const reach2 = found[most].d2;
         found.resize(most);
         return reach2;
@@ -139,7 +135,6 @@ private:
     return find_nearest(heap, x, except, most, widest * widest, found, distances);
   }
 
-  index d_;
   slack slack_;
   std::vector<list> lists_;
   std::array<std::mutex, 64> guards_;

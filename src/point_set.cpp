@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "kopse/point_set.hpp"
 
+#include <algorithm>
+#include <atomic>
 #include <cmath>
+
+#include "kopse/parallel.hpp"
 
 namespace kopse {
 
@@ -11,6 +15,33 @@ std::string describe(double x) {
   if (std::isinf(x)) return x > 0 ? "inf" : "-inf";
   return std::to_string(x);
 }
+
+constexpr index block_rows = 16384;
+
+// The first i in [0, n) for which bad(i), or n. After a fault only what lies before it is looked at.
+template <class Bad> index first_of(index n, int threads, Bad const& bad) {
+  std::atomic<index> found = n;
+  for_blocks(n, block_rows, threads, [&](index first, index last) {
+    for (index i = first; i < std::min(last, found.load(std::memory_order_relaxed)); ++i) {
+      if (!bad(i)) continue;
+      for (index least = found.load(); i < least && !found.compare_exchange_weak(least, i);) {
+      }
+      return;
+    }
+  });
+  return found;
+}
+
+bool good(double value) { return std::abs(value) <= largest_value; } // false for NaN too
+
+[[noreturn]] void fail_at_value(index row, index column, double value) {
+  throw error("row " + std::to_string(row) + ", column " + std::to_string(column) + " (counted from 0) is "
+              + describe(value)
+              + (std::isfinite(value)
+                     ? ": too large, squared distances could overflow; expected magnitudes up to 1e150"
+                     : ": expected a finite number"));
+}
+
 } // namespace
 
 data_summary& data_summary::operator+=(data_summary const& other) {
@@ -21,63 +52,67 @@ data_summary& data_summary::operator+=(data_summary const& other) {
   return *this;
 }
 
-template <class Real> void validate(point_set<Real> const& points) {
-  for (index i = 0; i < points.size(); ++i) {
+template <class Real> void validate(point_set<Real> const& points, int threads) {
+  index const n = points.size(), d = points.dims();
+  auto const bad_row = [&](index i) {
     Real const* const x = points.rows.row(i);
-    for (index j = 0; j < points.dims(); ++j) {
-      double const v = static_cast<double>(x[j]);
-      if (std::abs(v) <= largest_value) continue; // false for NaN too
-      throw error("row " + std::to_string(points.offset + i) + ", column " + std::to_string(j)
-                  + " (counted from 0) is " + describe(v)
-                  + (std::isfinite(v)
-                         ? ": too large, squared distances could overflow; expected magnitudes up to 1e150"
-                         : ": expected a finite number"));
-    }
+    return !std::all_of(x, x + d, [](Real v) { return good(static_cast<double>(v)); });
+  };
+  if (index const i = first_of(n, threads, bad_row); i < n) {
+    Real const* const x = points.rows.row(i);
+    index j = 0;
+    while (good(static_cast<double>(x[j]))) ++j;
+    fail_at_value(points.offset + i, j, static_cast<double>(x[j]));
   }
   if (points.weights.empty()) return;
-  if (static_cast<index>(points.weights.size()) != points.size())
-    throw error("there are " + std::to_string(points.weights.size()) + " weights for "
-                + std::to_string(points.size()) + " rows; expected one a row");
-  bool any = false;
-  for (index i = 0; i < points.size(); ++i) {
-    double const w = points.weight(i);
-    if (!(w >= 0) || std::isinf(w))
-      throw error("the weight of row " + std::to_string(points.offset + i) + " (counted from 0) is "
-                  + describe(w) + ": expected a finite number >= 0");
-    any = any || w > 0;
-  }
-  if (!any) throw error("all weights are 0: expected at least one row of weight > 0");
+  if (static_cast<index>(points.weights.size()) != n)
+    throw error("there are " + std::to_string(points.weights.size()) + " weights for " + std::to_string(n)
+                + " rows; expected one a row");
+  auto const bad_weight = [&](index i) { return !(points.weight(i) >= 0) || std::isinf(points.weight(i)); };
+  if (index const i = first_of(n, threads, bad_weight); i < n)
+    throw error("the weight of row " + std::to_string(points.offset + i) + " (counted from 0) is "
+                + describe(points.weight(i)) + ": expected a finite number >= 0");
+  if (first_of(n, threads, [&](index i) { return points.weight(i) > 0; }) == n)
+    throw error("all weights are 0: expected at least one row of weight > 0");
 }
-template void validate<float>(point_set<float> const&);
-template void validate<double>(point_set<double> const&);
+template void validate<float>(point_set<float> const&, int);
+template void validate<double>(point_set<double> const&, int);
 
-template <class Real> data_summary summarise(point_set<Real> const& points, bool with_variance) {
+template <class Real> data_summary summarise(point_set<Real> const& points, bool with_variance, int threads) {
   std::size_t const d = static_cast<std::size_t>(points.dims());
-  data_summary summary;
-  summary.rows = points.size();
-  summary.columns.resize(d);
-  if (with_variance) summary.variance.resize(d);
-  for (index i = 0; i < points.size(); ++i) {
-    Real const* const x = points.rows.row(i);
-    double const w = points.weight(i);
-    bit_range weight;
-    weight.add(w);
-    summary.weights += weight;
-    for (std::size_t j = 0; j < d; ++j) {
-      bit_range value;
-      value.add(static_cast<double>(x[j]));
-      if (!value.empty() && !weight.empty()) {
-        // the trailing zeros of a product of integers add up, and so, at most, do the lengths
-        value.lowest += weight.lowest;
-        value.highest += weight.highest;
-        summary.columns[j] += value;
-      }
-      if (with_variance) summary.variance[j].add(static_cast<double>(x[j]));
-    }
-  }
-  return summary;
+  auto const nothing = [&] {
+    data_summary summary;
+    summary.columns.resize(d);
+    if (with_variance) summary.variance.resize(d);
+    return summary;
+  };
+  per_thread<data_summary> summaries(nothing);
+  for_blocks(points.size(), block_rows, threads, summaries,
+             [&](data_summary& summary, index first, index last) {
+               for (index i = first; i < last; ++i) {
+                 Real const* const x = points.rows.row(i);
+                 bit_range weight;
+                 weight.add(points.weight(i));
+                 summary.weights += weight;
+                 for (std::size_t j = 0; j < d; ++j) {
+                   bit_range value;
+                   value.add(static_cast<double>(x[j]));
+                   if (!value.empty() && !weight.empty()) {
+                     // the trailing zeros of a product of integers add up, and so, at most, do the lengths
+                     value.lowest += weight.lowest;
+                     value.highest += weight.highest;
+                     summary.columns[j] += value;
+                   }
+                   if (with_variance) summary.variance[j].add(static_cast<double>(x[j]));
+                 }
+               }
+             });
+  data_summary whole = nothing();
+  summaries.for_each([&](data_summary const& one) { whole += one; });
+  whole.rows = points.size();
+  return whole;
 }
-template data_summary summarise<float>(point_set<float> const&, bool);
-template data_summary summarise<double>(point_set<double> const&, bool);
+template data_summary summarise<float>(point_set<float> const&, bool, int);
+template data_summary summarise<double>(point_set<double> const&, bool, int);
 
 } // namespace kopse

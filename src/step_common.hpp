@@ -3,7 +3,6 @@
 #pragma once
 
 #include <atomic>
-#include <mutex>
 
 #include "kopse/assignment_step.hpp"
 #include "kopse/metric.hpp"
@@ -19,19 +18,17 @@ inline void check_stop(std::atomic<bool> const* stop) {
 template <class Real, class Label>
 exact_sum inertia_of(matrix_view<Real> rows, std::span<double const> weights, matrix_view<double> centroids,
                      int threads, std::atomic<bool> const* stop, Label const& label_of) {
-  exact_sum total;
-  std::mutex guard;
-  for_blocks(rows.rows(), 8192, threads, [&](index first, index last) {
+  per_thread<exact_sum> sums([] { return exact_sum(); });
+  for_blocks(rows.rows(), 8192, threads, sums, [&](exact_sum& sum, index first, index last) {
     check_stop(stop);
-    exact_sum sum;
     for (index i = first; i < last; ++i) {
       double const* const c = centroids.row(centroids.rows() == 1 ? 0 : label_of(i));
       double const d2 = squared_distance(rows.row(i), c, rows.cols());
       sum.add(weights.empty() ? d2 : weights[static_cast<std::size_t>(i)] * d2);
     }
-    std::lock_guard const lock(guard);
-    total += sum;
   });
+  exact_sum total;
+  sums.for_each([&](exact_sum const& sum) { total += sum; });
   return total;
 }
 

@@ -25,7 +25,8 @@ public:
       return std::make_unique<blacklist_step<Tree>>(tree_, points, layout, k, options);
     if (options.algorithm == "frontier")
       return std::make_unique<frontier_step<Tree>>(tree_, points, layout, k, options);
-    return std::make_unique<dual_tree_step<Tree>>(tree_, points, layout, k, options.stop, options.bisector);
+    return std::make_unique<dual_tree_step<Tree>>(tree_, points, layout, k, options.stop, options.bisector,
+                                                  options.threads);
   }
 
   index node_count() const override { return tree_->node_count(); }

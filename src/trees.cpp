@@ -33,6 +33,7 @@ constexpr auto names = [] {
 template <class Real>
 built_tree<Real> build_checked(matrix_view<Real> rows, std::string_view name, index leaf_size, int threads) {
   float_environment const environment;
+  worker_scope const workers;
   step_options options;
   options.tree = name;
   options.leaf_size = leaf_size;
@@ -41,8 +42,8 @@ built_tree<Real> build_checked(matrix_view<Real> rows, std::string_view name, in
   if (rows.rows() < 1 || rows.cols() < 1)
     throw error("the data are " + std::to_string(rows.rows()) + " x " + std::to_string(rows.cols())
                 + ": expected at least one row and one column");
-  validate(point_set<Real>(rows));
-  return {options.tree, build_named(name, rows, leaf_size, threads)};
+  validate(point_set<Real>(rows), options.threads);
+  return {options.tree, build_named(name, rows, leaf_size, options.threads)};
 }
 
 } // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The oracle one can switch on inside: plain loops, no tree, no bound, no block, nothing shared with what it
-// judges.
+// The oracle one can switch on inside: plain loops, no tree, no bound, nothing shared with what it judges but
+// the threads.
 #include "verify.hpp"
 
 #include <limits>
@@ -15,8 +15,9 @@ namespace {
 template <class Real> class verifying_step final : public assignment_step {
 public:
   verifying_step(std::unique_ptr<assignment_step> step, point_set<Real> points, sum_layout const& layout,
-                 index k, std::atomic<bool> const* stop)
-      : step_(std::move(step)), points_(points), totals_(layout, k), stop_(stop) {}
+                 index k, step_options const& options)
+      : step_(std::move(step)), points_(points), totals_(layout, k), stop_(options.stop),
+        threads_(options.threads) {}
 
   cluster_sums assign(matrix_view<double> centroids) override {
     ++iteration_;
@@ -24,16 +25,20 @@ public:
     totals_ += changes;
     std::vector<label> claimed(static_cast<std::size_t>(points_.size()));
     step_->labels(claimed);
+    std::vector<label> right(claimed.size());
+    for_blocks(points_.size(), 64, threads_, [&](index first, index last) {
+      check_stop(stop_);
+      for (index i = first; i < last; ++i)
+        right[static_cast<std::size_t>(i)] = nearest(points_.rows.row(i), centroids);
+    });
     cluster_sums sums(totals_.sums.layout(), centroids.rows());
     for (index i = 0; i < points_.size(); ++i) {
-      if (i % 64 == 0) check_stop(stop_);
-      label const right = nearest(points_.rows.row(i), centroids);
-      label const found = claimed[static_cast<std::size_t>(i)];
-      if (found != right)
+      label const found = claimed[static_cast<std::size_t>(i)], expected = right[static_cast<std::size_t>(i)];
+      if (found != expected)
         throw verification_error("iteration " + std::to_string(iteration_) + ", row "
                                  + std::to_string(points_.offset + i) + ": the algorithm says cluster "
-                                 + std::to_string(found) + ", brute force " + std::to_string(right));
-      sums.sums.add(right, points_.rows.row(i), points_.weight(i), 1);
+                                 + std::to_string(found) + ", brute force " + std::to_string(expected));
+      sums.sums.add(expected, points_.rows.row(i), points_.weight(i), 1);
     }
     if (!(sums.sums == totals_.sums))
       throw verification_error(
@@ -61,6 +66,7 @@ private:
   point_set<Real> points_;
   cluster_sums totals_;
   std::atomic<bool> const* stop_;
+  int threads_;
   index iteration_ = 0;
 };
 
@@ -69,12 +75,12 @@ private:
 template <class Real>
 std::unique_ptr<assignment_step> make_verifying(std::unique_ptr<assignment_step> step, point_set<Real> points,
                                                 sum_layout const& layout, index k,
-                                                std::atomic<bool> const* stop) {
-  return std::make_unique<verifying_step<Real>>(std::move(step), points, layout, k, stop);
+                                                step_options const& options) {
+  return std::make_unique<verifying_step<Real>>(std::move(step), points, layout, k, options);
 }
 template std::unique_ptr<assignment_step> make_verifying(std::unique_ptr<assignment_step>, point_set<float>,
-                                                         sum_layout const&, index, std::atomic<bool> const*);
+                                                         sum_layout const&, index, step_options const&);
 template std::unique_ptr<assignment_step> make_verifying(std::unique_ptr<assignment_step>, point_set<double>,
-                                                         sum_layout const&, index, std::atomic<bool> const*);
+                                                         sum_layout const&, index, step_options const&);
 
 } // namespace kopse

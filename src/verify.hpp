@@ -8,10 +8,11 @@
 namespace kopse {
 
 /// A step that runs another and, after each assignment, brute force: throws verification_error at the first
-/// row whose label, or cluster whose sums, differ. 4 bytes a point more, and n·k·d time an iteration.
+/// row whose label, or cluster whose sums, differ. 8 bytes a point more, and n·k·d time an iteration,
+/// shared by options.threads.
 template <class Real>
 std::unique_ptr<assignment_step> make_verifying(std::unique_ptr<assignment_step> step, point_set<Real> points,
                                                 sum_layout const& layout, index k,
-                                                std::atomic<bool> const* stop);
+                                                step_options const& options);
 
 } // namespace kopse

@@ -174,7 +174,7 @@ TEST(cases, unknown_names_are_answered_with_the_known) {
   EXPECT_TRUE(names(refused([](options& o) { o.tree = "oak"; }), {"oak", "kd"}));
   EXPECT_TRUE(names(refused([](options& o) { o.init = "here"; }), {"here", "random"}));
   EXPECT_NE(refused([](options& o) { o.leaf_size = 0; }), "");
-  EXPECT_NE(refused([](options& o) { o.threads = 0; }), "");
+  EXPECT_NE(refused([](options& o) { o.threads = -1; }), "");
   EXPECT_NE(refused([](options& o) { o.max_iter = 0; }), "");
   EXPECT_NE(refused([](options& o) { o.restarts = 0; }), "");
   EXPECT_EQ(refused([](options& o) { o.algorithm = "naive"; }), "");

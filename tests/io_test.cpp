@@ -311,6 +311,52 @@ TEST_F(io, one_long_line_and_long_runs_of_ends) {
   EXPECT_EQ(rows(many).size(), 300000u);
 }
 
+/// Lines that fill a few pieces of those in which files are read, line i + 1 being edited(i, "i,1.5").
+template <class Edited> std::string long_file(index lines, Edited const& edited) {
+  std::string text;
+  for (index i = 0; i < lines; ++i)
+    text += edited(i, std::to_string(i) + ',' + std::to_string(i) + ".25") + (i % 3 ? "\n" : "\r\n");
+  return text;
+}
+
+TEST_F(io, long_files_are_the_same_on_any_number_of_threads) {
+  constexpr index lines = 250000; // 4 MB
+  std::string const text = long_file(lines, [](index i, std::string const& line) {
+    return i == 0          ? "# what a long file\nx,y"
+           : i % 1000 == 7 ? "# " + line
+           : i % 100 == 3  ? line + "\n\n"
+                           : line;
+  });
+  for (int const threads : {1, 2, 3, 8}) {
+    load_options options;
+    options.threads = threads;
+    table const values = load(write(dir / "long.csv", text), options);
+    EXPECT_EQ(values.names, (list{"x", "y"}));
+    ASSERT_EQ(values.rows(), lines - 1 - lines / 1000);
+    auto const& all = std::get<matrix_view<double>>(values.view());
+    index row = 0;
+    for (index i = 1; i < lines; ++i) {
+      if (i % 1000 == 7) continue;
+      ASSERT_EQ(all(row, 0), i);
+      ASSERT_EQ(all(row++, 1), static_cast<double>(i) + 0.25);
+    }
+  }
+}
+
+TEST_F(io, of_many_faults_in_a_long_file_the_first_is_named) {
+  constexpr index lines = 250000;
+  for (index const first : {0, 10, 100000, 249990}) {
+    std::string const text = long_file(
+        lines, [&](index i, std::string const& line) { return i < first || i % 7 ? line : line + 'x'; });
+    std::string const where = std::to_string((first + 6) / 7 * 7 + 1) + ":2:";
+    for (int const threads : {1, 2, 8}) {
+      load_options options = no_header;
+      options.threads = threads;
+      EXPECT_HAS(fault(text, options), where);
+    }
+  }
+}
+
 TEST_F(io, files_that_cannot_be_read) {
   EXPECT_HAS(load_error(dir / "none.csv"), "cannot read " + dir / "none.csv" + ": No such file or directory");
   std::filesystem::create_directory(dir / "d.csv");

@@ -250,7 +250,7 @@ TEST(built_tree, refuses_what_cannot_be) {
   EXPECT_THROW(kopse::fit(rows.view().columns(0, 1), 3, o, tree), kopse::usage_error);
   EXPECT_THROW(kopse::build_tree(rows.view(), "oak"), kopse::usage_error);
   EXPECT_THROW(kopse::build_tree(rows.view(), "kd", 0), kopse::usage_error);
-  EXPECT_THROW(kopse::build_tree(rows.view(), "kd", 20, 0), kopse::usage_error);
+  EXPECT_THROW(kopse::build_tree(rows.view(), "kd", 20, -1), kopse::usage_error);
   EXPECT_THROW(kopse::build_tree(rows.view().slice(0, 0)), kopse::error);
   other(3, 0) = std::nan("");
   EXPECT_THROW(kopse::build_tree(other.view()), kopse::error);

@@ -47,20 +47,19 @@ public:
   explicit far_collector(index count) : count_(count) {}
 
   /// Rows at or below this d² need not be offered unless they tie.
-  bool wants(double d2) const {
-    return count_ > 0 && d2 > 0 && (static_cast<index>(heap_.size()) < count_ || d2 >= heap_.front().d2);
-  }
+  bool wants(double d2) const { return count_ > 0 && d2 > 0 && (!full() || d2 >= heap_.front().d2); }
   template <class Real> void offer(index row, double d2, label owner, double weight, Real const* x, index d) {
     if (weight == 0 || !wants(d2)) return;
     far_row candidate{row, d2, owner, weight, {}};
-    if (static_cast<index>(heap_.size()) == count_) {
-      if (!farther(candidate, heap_.front())) return;
-      std::pop_heap(heap_.begin(), heap_.end(), farther);
-      heap_.pop_back();
-    }
+    if (full() && !farther(candidate, heap_.front())) return;
     candidate.x.assign(x, x + d);
-    heap_.push_back(std::move(candidate));
-    std::push_heap(heap_.begin(), heap_.end(), farther);
+    keep(std::move(candidate));
+  }
+  /// Offers all that the other has kept.
+  far_collector& operator+=(far_collector&& other) {
+    for (far_row& row : other.heap_)
+      if (!full() || farther(row, heap_.front())) keep(std::move(row));
+    return *this;
   }
   far_rows sorted() && {
     std::sort(heap_.begin(), heap_.end(), farther);
@@ -68,6 +67,16 @@ public:
   }
 
 private:
+  bool full() const { return static_cast<index>(heap_.size()) == count_; }
+  void keep(far_row&& candidate) {
+    if (full()) {
+      std::pop_heap(heap_.begin(), heap_.end(), farther);
+      heap_.pop_back();
+    }
+    heap_.push_back(std::move(candidate));
+    std::push_heap(heap_.begin(), heap_.end(), farther);
+  }
+
   index count_;
   far_rows heap_; // the least far on top
 };
@@ -138,12 +147,12 @@ public:
 };
 
 struct step_options {
-  std::string algorithm = "dualtree"; ///< one of algorithms()
-  std::string tree = "kd";            ///< one of trees(); only for algorithms that use one
-  index leaf_size = 20;               ///< most points in a leaf of the tree, >= 1
-  index groups = 0;                   ///< of centroids, for yinyang; 0 = k / 10
-  bool bisector = true;               ///< dualtree: a prune rule past the paper's (docs/algorithm.md)
-  int threads = 1;
+  std::string algorithm = "dualtree";      ///< one of algorithms()
+  std::string tree = "kd";                 ///< one of trees(); only for algorithms that use one
+  index leaf_size = 20;                    ///< most points in a leaf of the tree, >= 1
+  index groups = 0;                        ///< of centroids, for yinyang; 0 = k / 10
+  bool bisector = true;                    ///< dualtree: a prune rule past the paper's (docs/algorithm.md)
+  int threads = 0;                         ///< most at work at a time; 0 = as many as cores are available
   std::atomic<bool> const* stop = nullptr; ///< polled often; when true, interrupted is thrown
 };
 
@@ -156,6 +165,7 @@ bool uses_tree(std::string_view algorithm);
 
 /// Resolves aliases (naive = lloyd, dualtree-kd = dualtree over kd) in place; throws usage_error with the
 /// list of names for an unknown one, and for a leaf size, number of groups or of threads that cannot be.
+/// 0 threads become as many as there are.
 void resolve(step_options& options);
 
 /// What there is to tell of a tree, beside its size.
@@ -191,12 +201,12 @@ private:
   std::shared_ptr<any_tree<Real> const> tree_;
 };
 
-/// Builds a tree, the same for any number of threads. Throws error for values that fit() refuses, usage_error
-/// for a name that is not one of trees(), or a tree that is not for so many columns.
+/// Builds a tree, the same for any number of threads (0: all). Throws error for values that fit() refuses,
+/// usage_error for a name that is not one of trees(), or a tree that is not for so many columns.
 built_tree<double> build_tree(matrix_view<double> rows, std::string_view name = "kd", index leaf_size = 20,
-                              int threads = 1);
+                              int threads = 0);
 built_tree<float> build_tree(matrix_view<float> rows, std::string_view name = "kd", index leaf_size = 20,
-                             int threads = 1);
+                             int threads = 0);
 
 /// Makes steps for one partition. The tree, where the algorithm needs one and none is given, is built at the
 /// first make() or by build(), and shared by all steps. One that is given takes the place of options.tree and

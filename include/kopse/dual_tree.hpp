@@ -7,12 +7,18 @@
 // what is known of its whole parent, which is what makes counts and lower bounds of pruned nodes complete (a
 // child entered early would see too few pruned). A reference node larger than the query node gives way to its
 // children at once; the others are handed down.
+//
+// As a query node passes on nothing but the references it is left with and what is known of it, its children
+// may go to different threads, each with rules of its own.
 #pragma once
 
 #include <concepts>
 #include <limits>
+#include <memory>
+#include <utility>
 #include <vector>
 
+#include "kopse/parallel.hpp"
 #include "kopse/tree/space_tree.hpp"
 
 namespace kopse {
@@ -40,7 +46,14 @@ concept dual_tree_rules = requires(Rules& rules, node_id q, node_id r, double s,
   {
     rules.base_cases(q, refs, refs)
     } -> std::same_as<void>;                // q a leaf: its points against the leaves [refs, refs)
-  { rules.leave(q) } -> std::same_as<void>; // after all below q
+  { rules.leave(q) } -> std::same_as<void>; // after all below q; on several threads, before it
+};
+
+/// Rules for a traversal on several threads: known() is what was learnt of the node entered last and has not
+/// been left; after resume(known), perhaps on another thread, its children may be entered.
+template <class Rules>
+concept branching_rules = dual_tree_rules<Rules> && requires(Rules& rules) {
+  rules.resume(rules.known());
 };
 
 template <space_tree Query, space_tree Reference, dual_tree_rules Rules> class dual_tree_traversal {
@@ -48,16 +61,51 @@ public:
   dual_tree_traversal(Rules& rules, Query const& query, Reference const& reference)
       : rules_(rules), query_(query), reference_(reference) {}
 
-  void run() {
-    survivors_.assign(1, {reference_.root(), 0});
-    visit(query_.root(), 0, 1);
+  /// The traversal of a query node's subtree; `references` are those that its parent could not prune.
+  void run(node_id q, std::vector<scored_node> const& references) {
+    survivors_ = references;
+    visit(q, 0, references.size());
+  }
+
+  /// Of the query node alone. Calls below(child, references, known) for each child that is to be visited; all
+  /// share one list of references.
+  template <class Below>
+  void open(node_id q, std::vector<scored_node> const& references, Below const& below) {
+    survivors_ = references;
+    enter(q, 0, references.size());
+    if (rules_.descend(q)) {
+      auto const left = std::make_shared<std::vector<scored_node> const>(
+          survivors_.begin() + static_cast<std::ptrdiff_t>(references.size()), survivors_.end());
+      if (is_leaf(q))
+        rules_.base_cases(q, left->data(), left->data() + left->size());
+      else
+        for (node_id const c : query_.children(q))
+          if (node_id const shown = rules_.stand_in(c); shown != no_node) below(shown, left, rules_.known());
+    }
+    rules_.leave(q);
   }
 
 private:
   // The references of q are survivors_[first, last), those that its parent could not prune.
   void visit(node_id q, std::size_t first, std::size_t last) {
+    std::size_t const begin = survivors_.size();
+    enter(q, first, last);
+    std::size_t const end = survivors_.size();
+    if (rules_.descend(q)) {
+      if (is_leaf(q))
+        rules_.base_cases(q, survivors_.data() + begin, survivors_.data() + end);
+      else
+        for (node_id const c : query_.children(q))
+          if (node_id const shown = rules_.stand_in(c); shown != no_node) visit(shown, begin, end);
+    }
+    rules_.leave(q);
+    survivors_.resize(begin);
+  }
+
+  // Puts those that q cannot prune either on top of the stack.
+  void enter(node_id q, std::size_t first, std::size_t last) {
     rules_.enter(q);
-    bool const leaf = std::ranges::empty(query_.children(q));
+    bool const leaf = is_leaf(q);
     double const extent = query_.extent(q);
     std::size_t const begin = survivors_.size();
     for (std::size_t i = first; i < last; ++i) score(q, survivors_[i].node, leaf, extent);
@@ -68,15 +116,6 @@ private:
       if (s != pruned_score) survivors_[end++] = {r.node, s};
     }
     survivors_.resize(end);
-    if (rules_.descend(q)) {
-      if (leaf)
-        rules_.base_cases(q, survivors_.data() + begin, survivors_.data() + end);
-      else
-        for (node_id const c : query_.children(q))
-          if (node_id const shown = rules_.stand_in(c); shown != no_node) visit(shown, begin, end);
-    }
-    rules_.leave(q);
-    survivors_.resize(begin);
   }
 
   void score(node_id q, node_id r, bool leaf, double extent) {
@@ -89,6 +128,8 @@ private:
       for (node_id const c : below) score(q, c, leaf, extent);
   }
 
+  bool is_leaf(node_id q) const { return std::ranges::empty(query_.children(q)); }
+
   Rules& rules_;
   Query const& query_;
   Reference const& reference_;
@@ -98,7 +139,39 @@ private:
 /// Runs the traversal of two trees under the rules.
 template <space_tree Query, space_tree Reference, dual_tree_rules Rules>
 void traverse(Rules& rules, Query const& query, Reference const& reference) {
-  dual_tree_traversal<Query, Reference, Rules>(rules, query, reference).run();
+  dual_tree_traversal<Query, Reference, Rules>(rules, query, reference)
+      .run(query.root(), {{reference.root(), 0}});
+}
+
+/// The same on several threads, the rules of which come from `rules`: subtrees of at most `branch` query
+/// points are not divided further.
+template <space_tree Query, space_tree Reference, branching_rules Rules>
+void traverse(per_thread<Rules>& rules, Query const& query, Reference const& reference, index branch,
+              int threads) {
+  using known = decltype(std::declval<Rules&>().known());
+  struct task {
+    node_id node;
+    std::shared_ptr<std::vector<scored_node> const> references;
+    known above;
+  };
+  auto const work = [&](task const& t, auto const& f) {
+    rules.lend([&](Rules& mine) {
+      mine.resume(t.above);
+      f(dual_tree_traversal<Query, Reference, Rules>(mine, query, reference));
+    });
+  };
+  for_branches(
+      task{query.root(),
+           std::make_shared<std::vector<scored_node> const>(1, scored_node{reference.root(), 0}), known()},
+      threads, [&](task const& t) { return query.points(t.node).size() <= branch; },
+      [&](task const& t, std::vector<task>& below) {
+        work(t, [&](auto traversal) {
+          traversal.open(t.node, *t.references, [&](node_id c, auto const& left, known const& above) {
+            below.push_back({c, left, above});
+          });
+        });
+      },
+      [&](task const& t) { work(t, [&](auto traversal) { traversal.run(t.node, *t.references); }); });
 }
 
 } // namespace kopse

@@ -32,16 +32,17 @@ namespace kopse {
 
 template <space_tree Tree> class dual_tree_step final : public tree_step<Tree> {
   using base = tree_step<Tree>;
-  using base::centroids_, base::drift_, base::k_, base::slack_, base::tree_, base::work_, base::several;
+  using base::centroids_, base::drift_, base::k_, base::slack_, base::tree_, base::several, base::threads_;
 
 public:
   using real = typename Tree::real;
   using reference_tree = typename Tree::reference;
 
   /// The tree is on points.rows. `bisector`: a further rule, see rescore(); false: the paper's alone.
+  /// 0 threads: as many as there are.
   dual_tree_step(std::shared_ptr<Tree const> tree, point_set<real> points, sum_layout const& layout, index k,
-                 std::atomic<bool> const* stop = nullptr, bool bisector = true)
-      : base(std::move(tree), points, layout, k, stop), bisector_(bisector),
+                 std::atomic<bool> const* stop = nullptr, bool bisector = true, int threads = 1)
+      : base(std::move(tree), points, layout, k, stop, threads), bisector_(bisector),
         nodes_(static_cast<std::size_t>(tree_->node_count())),
         points_(static_cast<std::size_t>(points.size())) {
     at(tree_->root()) = {0, 0, -1, tree_->root()};
@@ -50,23 +51,15 @@ public:
   // Algorithm 1, one iteration of it.
   cluster_sums assign(matrix_view<double> centroids) override {
     cluster_sums changes = this->begin(centroids);
-    changes_ = &changes;
-    path_.clear();
     reference_tree const reference(centroids, 1);
     reference_ = &reference;
     half_gap_.assign(static_cast<std::size_t>(k_), -1);
-    if (this->first_ || update_tree(tree_->root())) traverse(*this, *tree_, reference);
+    per_thread<walk> walks([&] { return walk(*this, this->take_share(changes)); });
+    if (this->first_ || update_tree(walks))
+      traverse(walks, *tree_, reference, this->branch_points(), threads_);
+    walks.for_each([&](walk& w) { this->merge(changes, w.mine); });
     return changes;
   }
-
-  // The rules of the traversal (dual_tree.hpp); public for it alone.
-  node_id stand_in(node_id q) const { return at(q).next; }
-  void enter(node_id q);
-  double score(node_id q, node_id r);
-  double rescore(node_id q, node_id r, double lo2);
-  bool descend(node_id q);
-  void base_cases(node_id q, scored_node const* first, scored_node const* last);
-  void leave(node_id q);
 
 private:
   static constexpr node_id unchanging = no_node; // canchange is false
@@ -81,25 +74,13 @@ private:
     double upper, lower;
     bool can_change;
   };
-  // What the traversal knows of a node on the way to the current one. Squares are of computed distances.
-  struct frame {
-    double upper2, lower2;
-    index pruned;
-    label closest;
-  };
+  class walk;
 
   node_state& at(node_id q) { return nodes_[static_cast<std::size_t>(q)]; }
   node_state const& at(node_id q) const { return nodes_[static_cast<std::size_t>(q)]; }
   point_state& point_at(index position) { return points_[static_cast<std::size_t>(position)]; }
 
-  bool too_far(node_id r, double lo2);
-  void prune(node_id r, double lo2, prune_rule rule);
-  double half_gap(label j);
-  bool update_tree(node_id q);
-  bool settle_by_bounds(double upper, double& lower, label owner, prune_rule gap, prune_rule bounds);
-  bool test_node(node_id q);
-  bool test_point(index position);
-  void hand_down_bounds(node_id q);
+  bool update_tree(per_thread<walk>& walks);
   template <class State> void shift(State& state, label owner) {
     state.upper = slack_.up(state.upper + drift_[owner]); // strategy four
     state.lower = slack_.down(state.lower - drift_.largest_but(owner));
@@ -111,96 +92,171 @@ private:
 
   // Of the iteration in hand.
   reference_tree const* reference_ = nullptr;
-  cluster_sums* changes_ = nullptr;
   std::vector<double> half_gap_; // half the distance to the nearest other centroid; -1: not asked for yet
-  std::vector<frame> path_;
+};
+
+// What one thread of an iteration needs: the rules of the traversal (dual_tree.hpp), and UpdateTree. All that
+// is kept is by node and by point, so any number of them may be at work, each in subtrees of its own.
+template <space_tree Tree> class dual_tree_step<Tree>::walk {
+  // What the traversal knows of a node on the way to the current one. Squares are of computed distances.
+  struct frame {
+    double upper2 = std::numeric_limits<double>::infinity(), lower2 = upper2;
+    index pruned = 0;
+    label closest = -1;
+  };
+
+public:
+  typename base::share mine;
+
+  walk(dual_tree_step& step, typename base::share share)
+      : mine(std::move(share)), step_(step), tree_(*step.tree_), reference_(*step.reference_),
+        centroids_(step.centroids_) {}
+
+  bool update_tree(node_id q);
+  template <class Below> bool coalesce(node_id q, Below const& below);
+
+  node_id stand_in(node_id q) const { return step_.at(q).next; }
+  frame known() const { return path_.back(); }
+  void resume(frame const& above) { path_.assign(1, above); }
+  void enter(node_id q);
+  double score(node_id q, node_id r);
+  double rescore(node_id q, node_id r, double lo2);
+  bool descend(node_id q);
+  void base_cases(node_id q, scored_node const* first, scored_node const* last);
+  void leave(node_id q);
+
+private:
+  bool too_far(node_id r, double lo2);
+  void prune(node_id r, double lo2, prune_rule rule);
+  double half_gap(label j);
+  bool settle_by_bounds(double upper, double& lower, label owner, prune_rule gap, prune_rule bounds);
+  bool test_node(node_id q);
+  bool test_point(index position);
+  void hand_down_bounds(node_id q);
+
+  dual_tree_step& step_;
+  Tree const& tree_;
+  reference_tree const& reference_;
+  matrix<double> const& centroids_;
+  std::vector<frame> path_{frame{}};          // of the nodes entered and not left, above them what is known
   std::vector<label> candidates_;             // of a leaf
   std::vector<double> coordinates_, squares_; // theirs, by dimension; their d² to a point
 };
 
 // ---- UpdateTree: strategies three and four
 
-// Half the distance of centroid j to the nearest other centroid, after the move, by the reference tree.
-template <space_tree Tree> double dual_tree_step<Tree>::half_gap(label j) {
-  double& gap = half_gap_[static_cast<std::size_t>(j)];
-  if (gap < 0)
-    gap = std::max(0.0, slack_.lower(nearest_other(*reference_, centroids_.row(j), j, work_.distances)) / 2);
-  return gap;
+// Half the distance of centroid j to the nearest other centroid, after the move, by the reference tree. Two
+// threads may look for it at once; what it took is counted once.
+template <space_tree Tree> double dual_tree_step<Tree>::walk::half_gap(label j) {
+  std::atomic_ref<double> const gap(step_.half_gap_[static_cast<std::size_t>(j)]);
+  double known = gap.load(std::memory_order_relaxed);
+  if (known >= 0) return known;
+  index distances = 0;
+  double const d2 = nearest_other(reference_, centroids_.row(j), j, distances);
+  double const found = std::max(0.0, step_.slack_.lower(d2) / 2);
+  if (gap.compare_exchange_strong(known, found, std::memory_order_relaxed)) mine.work.distances += distances;
+  return found;
 }
 
 // Algorithm 5 (UpdateTree) over the nodes that are not below an owned one, and Algorithm 6 (CoalesceTree) as
 // it returns: an unchanging child is left out of the view, a node with one child left is passed over. Returns
 // canchange(q).
-template <space_tree Tree> bool dual_tree_step<Tree>::update_tree(node_id q) {
-  node_state& state = at(q);
-  if (label const owner = this->owner(q); owner != several) {
-    shift(state, owner);
+template <space_tree Tree> bool dual_tree_step<Tree>::walk::update_tree(node_id q) {
+  node_state& state = step_.at(q);
+  if (label const owner = step_.owner(q); owner != several) {
+    step_.shift(state, owner);
     return test_node(q);
   }
-  state.next = q;
+  if (!step_.is_leaf(q)) return coalesce(q, [&](node_id c) { return update_tree(c); });
   bool any = false;
-  if (this->is_leaf(q)) {
-    point_range const range = tree_->points(q);
-    for (index i = range.first; i < range.last; ++i) {
-      shift(point_at(i), this->point_owner(i));
-      any = test_point(i) || any;
-    }
-  } else {
-    int changing = 0;
-    node_id only = q;
-    for (node_id const c : tree_->children(q))
-      if (update_tree(c)) ++changing, only = at(c).next;
-    any = changing > 0;
-    if (changing == 1 && q != tree_->root()) state.next = only;
+  point_range const range = tree_.points(q);
+  for (index i = range.first; i < range.last; ++i) {
+    step_.shift(step_.point_at(i), step_.point_owner(i));
+    any = test_point(i) || any;
   }
-  if (!any) state.next = unchanging;
+  state.next = any ? q : unchanging;
+  return any;
+}
+
+// What a node with several owners takes over from its children; below(c) is whether child c can change.
+template <space_tree Tree>
+template <class Below>
+bool dual_tree_step<Tree>::walk::coalesce(node_id q, Below const& below) {
+  int changing = 0;
+  node_id only = q;
+  for (node_id const c : tree_.children(q))
+    if (below(c)) ++changing, only = step_.at(c).next;
+  node_id const shown = changing == 1 && q != tree_.root() ? only : q;
+  step_.at(q).next = changing > 0 ? shown : unchanging;
+  return changing > 0;
+}
+
+// The same for the whole tree: the small nodes and the owned ones on all threads, then what is above them.
+template <space_tree Tree> bool dual_tree_step<Tree>::update_tree(per_thread<walk>& walks) {
+  auto const whole = [&](node_id q) {
+    return this->owner(q) != several || tree_->points(q).size() <= this->branch_points() || this->is_leaf(q);
+  };
+  std::vector<node_id> nodes;
+  auto const collect = [&](auto const& self, node_id q) -> void {
+    if (whole(q)) return nodes.push_back(q);
+    for (node_id const c : tree_->children(q)) self(self, c);
+  };
+  collect(collect, tree_->root());
+  for_blocks(std::ssize(nodes), 1, threads_, walks,
+             [&](walk& w, index i, index) { w.update_tree(nodes[static_cast<std::size_t>(i)]); });
+  auto const combine = [&](auto const& self, walk& w, node_id q) -> bool {
+    if (whole(q)) return at(q).next != unchanging;
+    return w.coalesce(q, [&](node_id c) { return self(self, w, c); });
+  };
+  bool any = false;
+  walks.lend([&](walk& w) { any = combine(combine, w, tree_->root()); });
   return any;
 }
 
 // Strategy three, for bounds that hold for the moved centroids: the owner stays when ub < lb (first rule) or
 // when ub < half the way to the nearest other centroid (Elkan's; then every other one is at least that far).
 template <space_tree Tree>
-bool dual_tree_step<Tree>::settle_by_bounds(double upper, double& lower, label owner, prune_rule gap,
-                                            prune_rule bounds) {
-  if (slack_.nearer(upper, lower)) {
-    ++work_[bounds];
+bool dual_tree_step<Tree>::walk::settle_by_bounds(double upper, double& lower, label owner, prune_rule gap,
+                                                  prune_rule bounds) {
+  if (step_.slack_.nearer(upper, lower)) {
+    ++mine.work[bounds];
     return true;
   }
   double const half = half_gap(owner);
-  if (!slack_.nearer(upper, half)) return false;
+  if (!step_.slack_.nearer(upper, half)) return false;
   lower = std::max(lower, half);
-  ++work_[gap];
+  ++mine.work[gap];
   return true;
 }
 
 // Returns canchange(q) of an owned node, with its upper bound tightened by d_max if need be (line 21).
-template <space_tree Tree> bool dual_tree_step<Tree>::test_node(node_id q) {
-  node_state& state = at(q);
-  label const owner = this->owner(q);
+template <space_tree Tree> bool dual_tree_step<Tree>::walk::test_node(node_id q) {
+  node_state& state = step_.at(q);
+  label const owner = step_.owner(q);
   auto const settled = [&] {
     return settle_by_bounds(state.upper, state.lower, owner, prune_rule::static_node_gap,
                             prune_rule::static_node_bounds);
   };
   state.next = unchanging;
   if (settled()) return false;
-  ++work_.node_scores;
-  state.upper = std::min(state.upper, slack_.upper(tree_->distance(q, centroids_.row(owner)).hi));
+  ++mine.work.node_scores;
+  state.upper = std::min(state.upper, step_.slack_.upper(tree_.distance(q, centroids_.row(owner)).hi));
   if (settled()) return false;
   state.next = q;
   return true;
 }
 
-template <space_tree Tree> bool dual_tree_step<Tree>::test_point(index position) {
-  point_state& p = point_at(position);
-  label const owner = this->point_owner(position);
+template <space_tree Tree> bool dual_tree_step<Tree>::walk::test_point(index position) {
+  point_state& p = step_.point_at(position);
+  label const owner = step_.point_owner(position);
   auto const settled = [&] {
     return settle_by_bounds(p.upper, p.lower, owner, prune_rule::static_point_gap,
                             prune_rule::static_point_bounds);
   };
   p.can_change = false;
   if (settled()) return false;
-  ++work_.distances;
-  p.upper = slack_.upper(squared_distance(tree_->point(position), centroids_.row(owner), tree_->dims()));
+  ++mine.work.distances;
+  p.upper = step_.slack_.upper(squared_distance(tree_.point(position), centroids_.row(owner), tree_.dims()));
   if (settled()) return false;
   p.can_change = true;
   return true;
@@ -208,19 +264,19 @@ template <space_tree Tree> bool dual_tree_step<Tree>::test_point(index position)
 
 // q was owned and is no longer sure to be: its children, or points, take over its owner and its bounds (which
 // update_tree has shifted once, whether or not q could change) and are tested in its place.
-template <space_tree Tree> void dual_tree_step<Tree>::hand_down_bounds(node_id q) {
-  if (this->owner(q) == several) return;
-  this->hand_down(q);
-  node_state const& state = at(q);
-  for (node_id const c : tree_->children(q)) {
-    at(c) = {state.upper, state.lower, state.closest, c};
-    if (!this->first_) test_node(c);
+template <space_tree Tree> void dual_tree_step<Tree>::walk::hand_down_bounds(node_id q) {
+  if (step_.owner(q) == several) return;
+  step_.hand_down(q);
+  node_state const& state = step_.at(q);
+  for (node_id const c : tree_.children(q)) {
+    step_.at(c) = {state.upper, state.lower, state.closest, c};
+    if (!step_.first_) test_node(c);
   }
-  if (!this->is_leaf(q)) return;
-  point_range const range = tree_->points(q);
+  if (!step_.is_leaf(q)) return;
+  point_range const range = tree_.points(q);
   for (index i = range.first; i < range.last; ++i) {
-    point_at(i) = {state.upper, state.lower, true};
-    if (!this->first_) test_point(i);
+    step_.point_at(i) = {state.upper, state.lower, true};
+    if (!step_.first_) test_point(i);
   }
 }
 
@@ -229,38 +285,37 @@ template <space_tree Tree> void dual_tree_step<Tree>::hand_down_bounds(node_id q
 // Lines 4 to 6 of Score: what is known of the parent (the last node entered and not left) holds for the
 // child. The carried bound of strategy four is the carried `closest`: d_max to it, for the moved centroids,
 // is never above the shifted bound.
-template <space_tree Tree> void dual_tree_step<Tree>::enter(node_id q) {
-  constexpr double infinity = std::numeric_limits<double>::infinity();
-  frame f = path_.empty() ? frame{infinity, infinity, 0, -1} : path_.back();
-  label const closest = at(q).closest >= 0 ? at(q).closest : f.closest;
+template <space_tree Tree> void dual_tree_step<Tree>::walk::enter(node_id q) {
+  frame f = path_.back();
+  label const closest = step_.at(q).closest >= 0 ? step_.at(q).closest : f.closest;
   if (closest >= 0) {
-    ++work_.node_scores;
-    double const hi = tree_->distance(q, centroids_.row(closest)).hi;
+    ++mine.work.node_scores;
+    double const hi = tree_.distance(q, centroids_.row(closest)).hi;
     if (hi < f.upper2) f.upper2 = hi, f.closest = closest;
   }
   path_.push_back(f);
-  this->check_stop();
+  step_.check_stop();
 }
 
-template <space_tree Tree> double dual_tree_step<Tree>::score(node_id q, node_id r) {
+template <space_tree Tree> double dual_tree_step<Tree>::walk::score(node_id q, node_id r) {
   frame& f = path_.back();
-  ++work_.node_scores;
-  interval const d2 = tree_->distance(q, *reference_, r);
+  ++mine.work.node_scores;
+  interval const d2 = tree_.distance(q, reference_, r);
   if (too_far(r, d2.lo)) return pruned_score;
   // Lines 17 to 20: some centroid of r may give a smaller upper bound.
-  point_range const range = reference_->points(r);
+  point_range const range = reference_.points(r);
   index const some = (range.first + range.last) / 2;
-  double const hi = range.size() == 1 ? d2.hi : tree_->distance(q, reference_->point(some)).hi;
+  double const hi = range.size() == 1 ? d2.hi : tree_.distance(q, reference_.point(some)).hi;
   if (hi < f.upper2) {
     f.upper2 = hi;
-    f.closest = static_cast<label>(reference_->row(some));
+    f.closest = static_cast<label>(reference_.row(some));
   }
   return d2.lo;
 }
 
 // Strategy one, equation 2: d_min(q, r) > ub(q): no centroid of r owns a point of q. Strict, so that ties are
 // evaluated. The centroid that gave ub is never in such an r: its own distances are between d_min and ub.
-template <space_tree Tree> bool dual_tree_step<Tree>::too_far(node_id r, double lo2) {
+template <space_tree Tree> bool dual_tree_step<Tree>::walk::too_far(node_id r, double lo2) {
   frame& f = path_.back();
   if (!(lo2 > f.upper2)) return false;
   prune(r, lo2, prune_rule::score);
@@ -269,50 +324,50 @@ template <space_tree Tree> bool dual_tree_step<Tree>::too_far(node_id r, double 
 
 // Past the paper: a single centroid that is nowhere in q as near as `closest` (on the far side of their
 // bisector) owns nothing there, however near it comes. `closest` itself is never nearer than itself.
-template <space_tree Tree> double dual_tree_step<Tree>::rescore(node_id q, node_id r, double lo2) {
+template <space_tree Tree> double dual_tree_step<Tree>::walk::rescore(node_id q, node_id r, double lo2) {
   if (too_far(r, lo2)) return pruned_score;
-  if (!bisector_ || reference_->points(r).size() != 1) return lo2;
+  if (!step_.bisector_ || reference_.points(r).size() != 1) return lo2;
   frame const& f = path_.back();
-  index const c = reference_->row(reference_->points(r).first);
+  index const c = reference_.row(reference_.points(r).first);
   if (c == f.closest) return lo2;
-  ++work_.node_scores;
-  if (!dominates(*tree_, q, centroids_.row(f.closest), centroids_.row(c), f.upper2)) return lo2;
+  ++mine.work.node_scores;
+  if (!dominates(tree_, q, centroids_.row(f.closest), centroids_.row(c), f.upper2)) return lo2;
   prune(r, lo2, prune_rule::bisector);
   return pruned_score;
 }
 
 // Lines 12 to 16 of Score.
-template <space_tree Tree> void dual_tree_step<Tree>::prune(node_id r, double lo2, prune_rule rule) {
+template <space_tree Tree> void dual_tree_step<Tree>::walk::prune(node_id r, double lo2, prune_rule rule) {
   frame& f = path_.back();
   f.lower2 = std::min(f.lower2, lo2);
-  f.pruned += reference_->points(r).size();
-  ++work_[rule];
+  f.pruned += reference_.points(r).size();
+  ++mine.work[rule];
 }
 
 // Strategy two: all centroids but one are pruned, so `closest`, which never is, owns every point of q.
-template <space_tree Tree> bool dual_tree_step<Tree>::descend(node_id q) {
+template <space_tree Tree> bool dual_tree_step<Tree>::walk::descend(node_id q) {
   frame const& f = path_.back();
-  if (f.pruned < k_ - 1) {
+  if (f.pruned < step_.k_ - 1) {
     hand_down_bounds(q);
     return true;
   }
-  ++work_[prune_rule::owned_node];
-  this->give(*changes_, q, f.closest);
-  node_state& state = at(q);
-  state.upper = slack_.upper(f.upper2);
-  state.lower = slack_.lower(f.lower2);
+  ++mine.work[prune_rule::owned_node];
+  step_.give(mine.changes, q, f.closest);
+  node_state& state = step_.at(q);
+  state.upper = step_.slack_.upper(f.upper2);
+  state.lower = step_.slack_.lower(f.lower2);
   state.closest = f.closest;
   return false;
 }
 
 template <space_tree Tree>
-void dual_tree_step<Tree>::base_cases(node_id q, scored_node const* first, scored_node const* last) {
-  index const d = tree_->dims();
+void dual_tree_step<Tree>::walk::base_cases(node_id q, scored_node const* first, scored_node const* last) {
+  index const d = tree_.dims();
   candidates_.clear();
   for (; first != last; ++first) {
-    point_range const range = reference_->points(first->node);
+    point_range const range = reference_.points(first->node);
     for (index i = range.first; i < range.last; ++i)
-      candidates_.push_back(static_cast<label>(reference_->row(i)));
+      candidates_.push_back(static_cast<label>(reference_.row(i)));
   }
   std::sort(candidates_.begin(),
             candidates_.end()); // ascending, so that of equal distances the lowest index comes first
@@ -324,12 +379,12 @@ void dual_tree_step<Tree>::base_cases(node_id q, scored_node const* first, score
       coordinates_[static_cast<std::size_t>(j) * m + i] = centroids_(candidates_[i], j);
 
   double const pruned2 = path_.back().lower2; // lb(N): no nearer than this are those not among the candidates
-  point_range const range = tree_->points(q);
+  point_range const range = tree_.points(q);
   for (index i = range.first; i < range.last; ++i) {
-    point_state& p = point_at(i);
+    point_state& p = step_.point_at(i);
     if (!p.can_change) continue;
-    work_.distances += static_cast<index>(m);
-    squared_distances(tree_->point(i), d, coordinates_.data(), static_cast<index>(m), static_cast<index>(m),
+    mine.work.distances += static_cast<index>(m);
+    squared_distances(tree_.point(i), d, coordinates_.data(), static_cast<index>(m), static_cast<index>(m),
                       squares_.data());
     double nearest2 = squares_[0], second2 = pruned2;
     std::size_t nearest = 0;
@@ -340,14 +395,14 @@ void dual_tree_step<Tree>::base_cases(node_id q, scored_node const* first, score
       else
         second2 = std::min(second2, d2);
     }
-    this->give_point(*changes_, i, candidates_[nearest]);
-    p.upper = slack_.upper(nearest2);
-    p.lower = slack_.lower(second2);
+    step_.give_point(mine.changes, i, candidates_[nearest]);
+    p.upper = step_.slack_.upper(nearest2);
+    p.lower = step_.slack_.lower(second2);
   }
 }
 
-template <space_tree Tree> void dual_tree_step<Tree>::leave(node_id q) {
-  if (this->owner(q) == several) at(q).closest = path_.back().closest;
+template <space_tree Tree> void dual_tree_step<Tree>::walk::leave(node_id q) {
+  if (step_.owner(q) == several) step_.at(q).closest = path_.back().closest;
   path_.pop_back();
 }
 

@@ -28,6 +28,7 @@ struct load_options {
   header_line header = header_line::detect; ///< text files only
   std::optional<char> delimiter;            ///< text files only; found out when not given
   std::vector<index> columns;               ///< keep these columns, from 0, in this order; empty = all
+  int threads = 0;                          ///< text files only; 0 = as many as cores are available
 };
 
 /// What a file held: rows of float32 (from .npy float16 and float32) or float64 (all else).
@@ -70,7 +71,7 @@ private:
 table load(std::string const& path, load_options const& options = {});
 
 /// Reads one column as float64, e.g. sample weights, from a file with one column or one row.
-std::vector<double> load_vector(std::string const& path);
+std::vector<double> load_vector(std::string const& path, int threads = 0);
 
 /// Writes rows; .npy as float64 (rows, cols); text in shortest round-trip digits, with commas (csv) or tabs.
 void save(std::string const& path, matrix_view<double> values);

@@ -45,6 +45,7 @@ struct driver_options {
   empty_policy empty = empty_policy::relocate;
   observer on_iteration;
   std::atomic<bool> const* stop = nullptr; ///< raise it from any thread to stop with interrupted
+  int threads = 1;                         ///< for what the driver does itself; 0 = all
 };
 
 /// How partitions agree: each call replaces its argument by the merged one of all partitions. One partition:
@@ -109,8 +110,8 @@ result fit(point_set<float> points, index k, options const& options = kopse::opt
 result fit(point_set<double> points, index k, options const& options, built_tree<double> const& tree);
 result fit(point_set<float> points, index k, options const& options, built_tree<float> const& tree);
 
-/// The nearest centroid of every row, ties to the lowest index.
-std::vector<label> predict(matrix_view<double> rows, matrix_view<double> centroids, int threads = 1);
-std::vector<label> predict(matrix_view<float> rows, matrix_view<double> centroids, int threads = 1);
+/// The nearest centroid of every row, ties to the lowest index; on so many threads (0: all).
+std::vector<label> predict(matrix_view<double> rows, matrix_view<double> centroids, int threads = 0);
+std::vector<label> predict(matrix_view<float> rows, matrix_view<double> centroids, int threads = 0);
 
 } // namespace kopse

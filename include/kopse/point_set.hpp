@@ -38,9 +38,10 @@ struct data_summary {
 
 /// Throws error naming row and column (from 0) of a value that is not finite or beyond largest_value, and the
 /// row of a weight that is negative or not finite; or when the number of weights is not the number of rows,
-/// or all are 0.
-template <class Real> void validate(point_set<Real> const& points);
+/// or all are 0. Of several faults it names the first, whatever the number of threads (0: all).
+template <class Real> void validate(point_set<Real> const& points, int threads = 1);
 
-template <class Real> data_summary summarise(point_set<Real> const& points, bool with_variance);
+template <class Real>
+data_summary summarise(point_set<Real> const& points, bool with_variance, int threads = 1);
 
 } // namespace kopse

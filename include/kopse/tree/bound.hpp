@@ -125,7 +125,7 @@ private:
   template <class Other>
   interval between(Real const* lo, Real const* hi, Other const* other_lo, Other const* other_hi) const {
     interval even{0, 0}, odd{0, 0};
-    auto const add = [&](interval& sum, index j) {
+    auto const add = [&](interval & sum, index j) __attribute__((always_inline)) {
       double const below = static_cast<double>(other_lo[j]) - static_cast<double>(hi[j]);
       double const above = static_cast<double>(lo[j]) - static_cast<double>(other_hi[j]);
       double const apart = std::max(below, above), span = std::min(below, above);
