@@ -17,7 +17,7 @@ constexpr index leaves_at_a_time = 16;
 
 cluster_clocks::cluster_clocks(index k, index dims, double unit)
     : k_(k), d_(dims), unit_(unit), per_unit_(1 / unit), slack_(dims), heap_(k, dims), wanted_(at(k)), idle_(at(k)),
-      highest_(at(k)), travelled_(at(k)), travelled_readings_(at(k)), reaches_(at(k * shells)),
+      highest_(at(k)), charged_(at(k)), travelled_(at(k)), travelled_readings_(at(k)), reaches_(at(k * shells)),
       rates_(at((k + heap_.node_count()) * shells)), times_(rates_.size()), readings_(rates_.size()) {}
 
 void cluster_clocks::start(matrix_view<double> centroids, centroid_drift const& drift, int threads,
@@ -47,6 +47,7 @@ void cluster_clocks::start(matrix_view<double> centroids, centroid_drift const& 
   std::fill(highest_.begin(), highest_.end(), static_cast<std::uint8_t>(finite - 1));
   advance(centroids, drift, threads, distances); // for the rates
   std::fill(highest_.begin(), highest_.end(), std::uint8_t{0});
+  charged_ = highest_;
 }
 
 void cluster_clocks::rebase() {
@@ -101,6 +102,7 @@ struct cluster_clocks::surroundings {
 void cluster_clocks::advance(matrix_view<double> centroids, centroid_drift const& drift, int threads,
                              index& distances) {
   heap_.refit(centroids, drift);
+  charged_ = highest_;
   leapt_ = 0;
   for (label j = 0; j < k_; ++j) {
     grow(j);
@@ -151,7 +153,7 @@ void cluster_clocks::advance_leaf(node_id leaf, surroundings& around, index& dis
   for (std::size_t i = 0; i < around.size; ++i) {
     surroundings::centroid& c = around.mine[i];
     c.who = static_cast<label>(heap_.row(range.first + static_cast<index>(i)));
-    c.highest = highest_[at(c.who)];
+    c.highest = charged_[at(c.who)];
     c.moved = heap_.moved_at(range.first + static_cast<index>(i));
     c.most.fill(std::max(c.moved, idle));
     for (int s = 0; s <= c.highest; ++s) c.reach2[at(s)] = slack_.squared(reach(c.who, s));

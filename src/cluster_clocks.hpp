@@ -55,6 +55,8 @@ public:
   double reach(label j, int shell) const { return reaches_[at(of(j, shell))]; }
   double const* reaches(label j) const { return reaches_.data() + of(j, 0); } ///< of all shells
   double const* rates(label j) const { return rates_.data() + of(j, 0); }     ///< their last advances
+  /// The highest finite shell whose clock is kept, which has a lease.
+  int charged(label j) const { return charged_[at(j)]; }
   double least_rate(label j) const { return idle_[at(j)]; }
   /// Some point of j had no room in a finite shell: the next advance makes this one.
   void want(label j, double reach) { raise(wanted_[at(j)], reach); }
@@ -68,13 +70,9 @@ public:
   double left(clock_id clock, float end) const {
     return (static_cast<double>(end) - times_[at(clock)]) * unit_ * (1 - 0x1p-50);
   }
-  /// Something relies on that clock of j from now on.
-  void use(label j, int shell) {
-    if (shell < shells - 1) raise(highest_[at(j)], static_cast<std::uint8_t>(shell));
-  }
   /// The end of a lease on cluster j that is given now.
   float end(label j, int shell, double lease) {
-    use(j, shell);
+    if (shell < shells - 1) raise(highest_[at(j)], static_cast<std::uint8_t>(shell));
     return end_of(times_[at(of(j, shell))], lease * per_unit_);
   }
   /// The same for one that waits for others, with as many units left as the one of them with the least.
@@ -147,6 +145,7 @@ private:
   std::vector<double> wanted_;        // a reach; 0: none
   std::vector<double> idle_;          // movement so small that clocks may count it for everybody
   std::vector<std::uint8_t> highest_; // the highest finite shell with a lease
+  std::vector<std::uint8_t> charged_; // the same at the last advance
   std::vector<double> travelled_;     // in units
   std::vector<float> travelled_readings_;
   // Of each cluster and shell, and all but the first of each node of the heap and shell behind them.

@@ -349,14 +349,13 @@ private:
     bool const settled = seen < list.size() || beyond(list.beyond());
     index const count = std::min(seen, list.size());
     mine.work.distances += 1 + count;
-    if (!settled) return search(i, x);
     double const unseen = slack_.down((seen < list.size() ? list.away(seen) : list.beyond()) - u);
     double least = never, next = never;
     for (index m = 0; m < width; ++m) {
       next = std::min(next, std::min(second[m], std::max(least, first[m])));
       least = std::min(least, first[m]);
     }
-    if (own2 < least) { // nearly always
+    if (settled && own2 < least) { // nearly always
       index const m = std::find(squares, squares + count, least) - squares;
       step_.points_[at(i)].other = m < count ? list.who(m) : j;
       lease(i, j, u, slack_.lower(least) - u, std::min(slack_.lower(next), unseen) - u);
@@ -365,15 +364,19 @@ private:
     nearest_three found;
     found.offer(j, own2);
     for (index m = 0; m < count; ++m) found.offer(list.who(m), squares[m]);
-    settle(i, found, unseen);
+    if (settled)
+      settle(i, found, unseen);
+    else
+      search(i, x, found.third2);
   }
 
   // By the tree on the centroids, from the point itself: its owner has too few neighbours on its list.
-  void search(index i, real const* x) {
+  // The third nearest is no farther than that.
+  void search(index i, real const* x, double third2) {
     std::copy(x, x + tree_.dims(), copy_.begin());
     nearest_three found;
     clocks_.heap().for_each_near(
-        copy_.data(), [&] { return found.third2; }, [&](label j, double d2) { found.offer(j, d2); },
+        copy_.data(), [&] { return std::min(third2, found.third2); }, [&](label j, double d2) { found.offer(j, d2); },
         mine.work.distances);
     settle(i, found, never);
   }

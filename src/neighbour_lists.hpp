@@ -66,7 +66,7 @@ public:
 
   /// All are to be built anew: the clocks have been set back.
   void forget() {
-    for (list& l : lists_) l.reach = -1;
+    for (list& l : lists_) l.leased = false;
   }
 
   /// Makes `v` the list of j in this iteration; builds it anew if its promise has worn. Any thread may ask; of
@@ -75,7 +75,11 @@ public:
              index& distances) {
     std::lock_guard const lock(guards_[static_cast<std::size_t>(j) % guards_.size()]);
     list& l = lists_[static_cast<std::size_t>(j)];
-    if (l.reach < 0 || clocks.now(l.clock) - l.built > worn * l.reach) build(j, centroids, clocks, l, distances);
+    bool const today = l.iteration == iteration;
+    if (!today && (!l.leased || clocks.now(l.clock) - l.built > worn * l.reach)) {
+      build(j, centroids, clocks, l, distances);
+      l.iteration = iteration;
+    }
     v.owner = j;
     v.iteration = iteration;
     v.size_ = static_cast<index>(l.who.size());
@@ -89,7 +93,9 @@ public:
 private:
   static constexpr double worn = 0.15;
   struct list {
-    double reach = -1; // r; less than 0: not built
+    double reach = 0; // r
+    bool leased = false; // or good for this iteration alone
+    index iteration = -1; // of the last search
     double built = 0;  // b
     cluster_clocks::clock_id clock = 0;
     std::vector<label> who;
@@ -98,7 +104,7 @@ private:
 
   void build(label j, matrix_view<double> centroids, cluster_clocks& clocks, list& l, index& distances) {
     thread_local std::vector<neighbour> found;
-    double const reach2 = gather(clocks.heap(), centroids.row(j), j, clocks.reach(j, cluster_clocks::shells - 2),
+    double const reach2 = gather(clocks.heap(), centroids.row(j), j, clocks.reach(j, clocks.charged(j) < 2 ? 3 : clocks.charged(j)),
                                  l.reach, found, distances);
     l.who.resize(found.size());
     l.away.resize(found.size());
@@ -110,7 +116,7 @@ private:
     l.reach = all ? std::numeric_limits<double>::infinity() : std::max(0.0, slack_.lower(reach2));
     int shell = cluster_clocks::shells - 1;
     while (shell > 0 && clocks.reach(j, shell - 1) >= l.reach) --shell;
-    clocks.use(j, shell);
+    l.leased = shell <= clocks.charged(j) || shell == cluster_clocks::shells - 1;
     l.clock = cluster_clocks::of(j, shell);
     l.built = clocks.now(l.clock);
   }
