@@ -68,6 +68,7 @@ inline std::string name(config const& c) {
 }
 
 inline constexpr std::array<index, 5> leaf_sizes{1, 2, 7, 20, 1000};
+inline constexpr std::array<int, 4> thread_counts{1, 2, 3, 8};
 
 /// Every algorithm, over every tree if it uses one.
 inline std::vector<config> const& algorithms_and_trees() {
@@ -94,7 +95,7 @@ inline std::vector<config> configs(std::size_t turn) {
     bool const every = c.uses_tree && c.tree == kopse::trees().front();
     for (std::size_t leaf = 0; leaf < (every ? leaf_sizes.size() : 1); ++leaf) {
       c.leaf_size = leaf_sizes[(every ? leaf : turn + all.size()) % leaf_sizes.size()];
-      c.threads = static_cast<int>(1 + (turn + leaf) % 3);
+      c.threads = thread_counts[(turn + leaf) % thread_counts.size()];
       all.push_back(c);
     }
   }
@@ -109,7 +110,7 @@ inline std::vector<config> few_configs(std::size_t turn) {
   std::vector<config> all = algorithms_and_trees();
   for (config& c : all) {
     c.leaf_size = leaf_sizes[turn % leaf_sizes.size()];
-    c.threads = static_cast<int>(1 + turn++ % 3);
+    c.threads = thread_counts[turn++ % thread_counts.size()];
   }
   return all;
 }

@@ -129,7 +129,8 @@ TEST(trees, take_equal_rows_as_one) {
 
 TEST(trees, are_the_same_for_any_number_of_threads) {
   for (family const f : {family::clustered, family::few_distinct, family::spread}) {
-    matrix<float> const rows = families::make_rows<float>(f, 70000, 3, 1); // several pieces of work
+    matrix<float> const rows =
+        families::make_rows<float>(f, 70000, 3, 1); // several pieces of work and blocks to partition
     for_each_tree<float>([&]<class Tree>(char const* name) {
       Tree const one(rows, 10);
       for (int const threads : {2, 3, 8}) {
