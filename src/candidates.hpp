@@ -25,6 +25,7 @@ public:
       : base(std::move(tree), points, layout, k, options.stop, options.threads) {}
 
   cluster_sums assign(matrix_view<double> centroids) override {
+    worker_scope const workers;
     cluster_sums changes = this->begin(centroids);
     per_thread<walk> walks([&] { return walk(*this, this->take_share(changes)); });
     auto const everybody = std::make_shared<std::vector<label>>(static_cast<std::size_t>(k_));
