@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "format.hpp"
+#include "kopse/parallel.hpp"
 #include "kopse/seeding.hpp"
 #include "progress.hpp"
 #include "report.hpp"
@@ -21,8 +22,9 @@ load_options check_settings(fit_settings& settings) {
   load_options how = settings.data.options();
   if (settings.k == 0)
     throw usage_error("the number of clusters is required, e.g. kopse fit points.csv -k 10");
-  resolve(settings.fit);
   how.threads = settings.fit.threads;
+  resolve(settings.fit);
+  settings.fit.threads = how.threads; // fit() knows how many are worth it
   choose("--init", settings.fit.init, inits());
   static constexpr std::array<std::string_view, 2> policies{"relocate", "keep"};
   static constexpr std::array<empty_policy, 2> meanings{empty_policy::relocate, empty_policy::keep};
@@ -121,7 +123,7 @@ void run_fit_command(fit_settings& settings) {
   run.k = settings.k;
   run.columns = column_names(data, how);
   run.seed = settings.fit.seed;
-  run.threads = settings.fit.threads;
+  run.threads = settings.fit.threads == 0 ? available_threads() : settings.fit.threads;
   run.restarts = settings.fit.restarts;
   run.load_seconds = watch.seconds();
   watcher.clear();

@@ -24,6 +24,7 @@ public:
       : base(std::move(tree), points, layout, k, options.stop, options.threads) {}
 
   cluster_sums assign(matrix_view<double> centroids) override {
+    worker_scope const workers;
     cluster_sums changes = this->begin(centroids);
     assign_all(changes);
     return changes;

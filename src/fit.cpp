@@ -83,9 +83,17 @@ void add_warnings(result& r, index k, options const& o) {
     r.warnings.push_back("starting centroids were given: one run in place of " + std::to_string(o.restarts));
 }
 
+// Where all threads are left to us: a small problem is done sooner than others have woken up, the more so
+// where they have to wait for a core.
+int worthwhile(int threads, index n, index k) {
+  constexpr double few_distances = 1 << 20;
+  return threads == 0 && static_cast<double>(n) * static_cast<double>(k) < few_distances ? 1 : threads;
+}
+
 template <class Real> result fit_any(point_set<Real> points, index k, options o, built_tree<Real> tree = {}) {
   float_environment const environment;
   worker_scope const workers;
+  o.threads = worthwhile(o.threads, points.size(), k);
   resolve(o);
   check(points.size(), points.dims(), k, o);
   validate(points, o.threads);
@@ -143,7 +151,7 @@ std::vector<label> predict_any(matrix_view<Real> rows, matrix_view<double> centr
   float_environment const environment;
   worker_scope const workers;
   step_options options;
-  options.threads = threads;
+  options.threads = worthwhile(threads, rows.rows(), centroids.rows());
   resolve(options);
   if (rows.cols() != centroids.cols())
     throw error("the rows have " + std::to_string(rows.cols()) + " columns, the centroids "

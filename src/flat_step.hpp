@@ -13,6 +13,7 @@ namespace kopse {
 template <class Real> class flat_step : public assignment_step {
 public:
   cluster_sums assign(matrix_view<double> centroids) final {
+    worker_scope const workers;
     first_ = seen_.rows() == 0;
     drift_.measure(centroids, first_ ? centroids : seen_.view(), slack_);
     seen_ = matrix<double>(centroids);

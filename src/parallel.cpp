@@ -77,32 +77,19 @@ void run_by_std_threads(index blocks, int threads, block_body const& run) {
   if (failure) std::rethrow_exception(failure);
 }
 
-thread_local worker_scope* current_scope = nullptr;
-
-// Within a loop's body: loops in it have threads of their own, those of the outer loop being in use.
-class no_scope {
-public:
-  no_scope() : saved_(std::exchange(current_scope, nullptr)) {}
-  ~no_scope() { current_scope = saved_; }
-  no_scope(no_scope const&) = delete;
-  no_scope& operator=(no_scope const&) = delete;
-
-private:
-  worker_scope* saved_;
-};
-
 } // namespace
 
 #if defined(KOPSE_STD_THREADS)
 
 struct worker_scope::pool {};
+worker_scope::worker_scope() = default;
+worker_scope::~worker_scope() = default;
 
 class loop_pool {
 public:
   static void run(index blocks, int threads, block_body const& body) {
     run_by_std_threads(blocks, threads, body);
   }
-  static bool lost() { return false; }
 };
 
 #else
@@ -156,39 +143,66 @@ struct worker_scope::pool {
   }
 };
 
+namespace {
+thread_local worker_scope* open_scope = nullptr;    // of the calls that this thread is in
+thread_local worker_scope* working_scope = nullptr; // whose loop's body this thread is in
+
+class working_in {
+public:
+  explicit working_in(worker_scope* scope) : before_(std::exchange(working_scope, scope)) {}
+  ~working_in() { working_scope = before_; }
+  working_in(working_in const&) = delete;
+  working_in& operator=(working_in const&) = delete;
+
+private:
+  worker_scope* before_;
+};
+} // namespace
+
 class loop_pool {
 public:
   static bool lost() { return getpid() != home; }
 
   static void run(index blocks, int threads, block_body const& body) {
     if (lost()) return run_by_std_threads(blocks, threads, body);
-    worker_scope const alone; // unless there is one
-    worker_scope* const scope = current_scope;
-    if (!scope->pool_ || scope->pool_->threads != threads) {
-      scope->pool_.reset();
-      scope->pool_ = std::make_unique<worker_scope::pool>(threads);
+    if (working_scope != nullptr && working_scope->pool_->threads == threads) // a loop in a loop
+      return tbb::this_task_arena::isolate([&] { run_here(*working_scope, blocks, body); });
+    if (open_scope == nullptr || open_scope == working_scope) {
+      worker_scope alone;
+      return run_in(alone, blocks, threads, body);
     }
-    scope->pool_->arena.execute([&] {
-      tbb::parallel_for(
-          tbb::blocked_range<index>(0, blocks, 1),
-          [&](tbb::blocked_range<index> const& range) {
-            no_scope const within;
-            for (index block = range.begin(); block < range.end(); ++block) body(block);
-          },
-          tbb::simple_partitioner());
-    });
+    run_in(*open_scope, blocks, threads, body);
+  }
+
+private:
+  static void run_in(worker_scope& scope, index blocks, int threads, block_body const& body) {
+    if (!scope.pool_ || scope.pool_->threads != threads) {
+      scope.pool_.reset();
+      scope.pool_ = std::make_unique<worker_scope::pool>(threads);
+    }
+    scope.pool_->arena.execute([&] { run_here(scope, blocks, body); });
+  }
+
+  static void run_here(worker_scope& scope, index blocks, block_body const& body) {
+    tbb::parallel_for(
+        tbb::blocked_range<index>(0, blocks, 1),
+        [&](tbb::blocked_range<index> const& range) {
+          working_in const body_of(&scope);
+          for (index block = range.begin(); block < range.end(); ++block) body(block);
+        },
+        tbb::simple_partitioner());
   }
 };
 
-#endif
-
-worker_scope::worker_scope() {
-  if (current_scope == nullptr) current_scope = this;
+worker_scope::worker_scope() : outer_(open_scope) {
+  if (outer_ == nullptr || outer_ == working_scope) open_scope = this;
 }
 worker_scope::~worker_scope() {
-  if (current_scope == this) current_scope = nullptr;
+  if (open_scope == this) open_scope = outer_;
   if (loop_pool::lost()) static_cast<void>(pool_.release()); // the parent's
 }
+
+#endif
 
 void for_blocks(index count, index grain, int threads, std::function<void(index, index)> const& body) {
   index const blocks = (count + grain - 1) / grain;

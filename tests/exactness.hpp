@@ -11,13 +11,15 @@
 #include <type_traits>
 
 #include "families.hpp"
+#include "kopse/parallel.hpp"
 #include "oracle.hpp"
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define KOPSE_TEST_SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define KOPSE_TEST_SANITIZED 1
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define __SANITIZE_ADDRESS__ 1
+#endif
+#if __has_feature(thread_sanitizer)
+#define __SANITIZE_THREAD__ 1
 #endif
 #endif
 
@@ -34,10 +36,17 @@ using testing::AssertionFailure;
 using testing::AssertionResult;
 using testing::AssertionSuccess;
 
-#ifdef KOPSE_TEST_SANITIZED
+/// Under the thread sanitizer the cases in which threads have no part are left out, or are few.
+#ifdef __SANITIZE_THREAD__
+inline constexpr bool thread_sanitized = true;
+#else
+inline constexpr bool thread_sanitized = false;
+#endif
+/// Under either sanitizer sizes are smaller.
+#ifdef __SANITIZE_ADDRESS__
 inline constexpr bool sanitized = true;
 #else
-inline constexpr bool sanitized = false;
+inline constexpr bool sanitized = thread_sanitized;
 #endif
 
 inline bool same(double a, double b) {
@@ -68,6 +77,7 @@ inline std::string name(config const& c) {
 }
 
 inline constexpr std::array<index, 5> leaf_sizes{1, 2, 7, 20, 1000};
+inline constexpr std::array<int, 4> thread_counts{1, 2, 3, 8};
 
 /// Every algorithm, over every tree if it uses one.
 inline std::vector<config> const& algorithms_and_trees() {
@@ -94,7 +104,7 @@ inline std::vector<config> configs(std::size_t turn) {
     bool const every = c.uses_tree && c.tree == kopse::trees().front();
     for (std::size_t leaf = 0; leaf < (every ? leaf_sizes.size() : 1); ++leaf) {
       c.leaf_size = leaf_sizes[(every ? leaf : turn + all.size()) % leaf_sizes.size()];
-      c.threads = static_cast<int>(1 + (turn + leaf) % 3);
+      c.threads = thread_counts[(turn + leaf) % thread_counts.size()];
       all.push_back(c);
     }
   }
@@ -109,7 +119,7 @@ inline std::vector<config> few_configs(std::size_t turn) {
   std::vector<config> all = algorithms_and_trees();
   for (config& c : all) {
     c.leaf_size = leaf_sizes[turn % leaf_sizes.size()];
-    c.threads = static_cast<int>(1 + turn++ % 3);
+    c.threads = thread_counts[turn++ % thread_counts.size()];
   }
   return all;
 }
@@ -301,6 +311,7 @@ AssertionResult check_step(scenario<Real> const& s, config const& c, kopse::assi
 
 template <class Real> AssertionResult check_steps(scenario<Real> const& s, config const& c) {
   if (!suits(c, s.rows.cols())) return AssertionSuccess();
+  kopse::worker_scope const workers;
   kopse::sum_layout const layout = kopse::summarise(s.points(), false).layout();
   kopse::step_maker<Real> maker(s.points(), layout, c.options());
   return check_step(s, c, *maker.make(s.start.rows()), layout);

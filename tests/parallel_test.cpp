@@ -214,9 +214,8 @@ template <class F> bool in_child(F const& f) {
 }
 
 TEST(parallel, a_child_of_a_process_that_has_fitted_can_fit) {
-#if defined(__SANITIZE_THREAD__)
-  GTEST_SKIP() << "the thread sanitizer does not follow forks of a process with threads";
-#endif
+  if (exactness::thread_sanitized)
+    GTEST_SKIP() << "the thread sanitizer does not follow forks of a process with threads";
   matrix<double> const rows = some_rows(6000);
   kopse::result const expected = kopse::fit(rows.view(), 20, on(1));
   for (int round = 0; round < (exactness::sanitized ? 50 : 2000); ++round) {
@@ -229,9 +228,8 @@ TEST(parallel, a_child_of_a_process_that_has_fitted_can_fit) {
 
 // In the middle of a fit, where threads are at work: the child goes on with it, and fits anew.
 TEST(parallel, a_child_forked_within_a_fit_can_fit) {
-#if defined(__SANITIZE_THREAD__)
-  GTEST_SKIP() << "the thread sanitizer does not follow forks of a process with threads";
-#endif
+  if (exactness::thread_sanitized)
+    GTEST_SKIP() << "the thread sanitizer does not follow forks of a process with threads";
   matrix<double> const rows = some_rows(6000);
   kopse::result const expected = kopse::fit(rows.view(), 20, on(1));
   for (int round = 0; round < (exactness::sanitized ? 10 : 100); ++round)

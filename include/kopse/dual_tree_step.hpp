@@ -50,6 +50,7 @@ public:
 
   // Algorithm 1, one iteration of it.
   cluster_sums assign(matrix_view<double> centroids) override {
+    worker_scope const workers;
     cluster_sums changes = this->begin(centroids);
     reference_tree const reference(centroids, 1);
     reference_ = &reference;

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "kopse/core.hpp"
+#include "kopse/parallel.hpp"
 
 namespace kopse {
 
@@ -41,8 +42,12 @@ public:
   matrix(index rows, index cols) : rows_(rows), cols_(cols), data_(allocate(rows * cols)) {
     std::fill_n(data_.get(), rows * cols, Real{});
   }
-  explicit matrix(matrix_view<Real> other) : matrix(other.rows(), other.cols()) {
-    for (index i = 0; i < rows_; ++i) std::copy_n(other.row(i), cols_, row(i));
+  /// A copy, on so many threads (0: all).
+  explicit matrix(matrix_view<Real> other, int threads = 1)
+      : rows_(other.rows()), cols_(other.cols()), data_(allocate(rows_ * cols_)) {
+    for_blocks(rows_, 16384, threads, [&](index first, index last) {
+      for (index i = first; i < last; ++i) std::copy_n(other.row(i), cols_, row(i));
+    });
   }
   matrix(matrix const& other) : matrix(other.view()) {}
   matrix(matrix&& other) noexcept { swap(other); }

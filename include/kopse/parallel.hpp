@@ -27,7 +27,8 @@ void for_blocks(index count, index grain, int threads,
                 std::function<void(index first, index last)> const& body);
 
 /// Keeps the threads of this thread's loops from one loop to the next, as long as it lives: for calls with
-/// many loops. They start with the first loop that needs them. Within another one it does nothing.
+/// many loops. They start with the first loop that needs them. Within another one it does nothing. A loop in
+/// a loop's body shares its threads.
 class worker_scope {
 public:
   worker_scope();
@@ -39,6 +40,7 @@ private:
   friend class loop_pool;
   struct pool;
   std::unique_ptr<pool> pool_; // none before the first loop
+  worker_scope* outer_ = nullptr;
 };
 
 /// States for the blocks of loops, such as sums and scratch space: a block takes one that is free, so there

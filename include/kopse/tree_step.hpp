@@ -175,7 +175,7 @@ protected:
   int threads_;
 
 private:
-  static constexpr index block_points = 8192, least_branch = 2048, branches = 256;
+  static constexpr index block_points = 8192, least_branch = 1024, branches = 256;
 
   index points() const { return static_cast<index>(point_owner_.size()); }
   // Calls f(node, first, last, owner) for runs of positions with one owner that together are [begin, end).

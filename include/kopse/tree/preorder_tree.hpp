@@ -17,14 +17,18 @@
 #include <vector>
 
 #include "kopse/parallel.hpp"
+#include "kopse/tree/bound.hpp"
 #include "kopse/tree/space_tree.hpp"
 
 namespace kopse {
 
-/// The rows of a tree, and the order that its splits put them in.
+/// The rows of a tree, and the order that its splits put them in; on so many threads.
 template <class Real> class row_order {
 public:
-  explicit row_order(matrix_view<Real> rows) : points_(rows), rows_(static_cast<std::size_t>(rows.rows())) {
+  static constexpr index block_points = 16384; ///< what a thread does alone
+
+  explicit row_order(matrix_view<Real> rows, int threads = 1)
+      : points_(rows, threads), rows_(static_cast<std::size_t>(rows.rows())), threads_(threads) {
     for (index i = 0; i < rows.rows(); ++i) rows_[static_cast<std::size_t>(i)] = i;
   }
 
@@ -33,23 +37,90 @@ public:
   Real const* point(index position) const { return points_.row(position); }
   index row(index position) const { return rows_[static_cast<std::size_t>(position)]; }
 
-  /// Points of the range for which goes_left(x) is true come first; returns where the others start.
+  /// Points of the range for which goes_left(x) is true come first; returns where the others start. The order
+  /// is the same for any number of threads: blocks are partitioned by themselves, then what is on the wrong
+  /// side of the middle changes places, first with first.
   template <class Side> index partition(point_range range, Side const& goes_left) {
+    if (range.size() <= block_points) return partition_block(range, goes_left);
+    std::vector<point_range> blocks;
+    for (index first = range.first; first < range.last; first += block_points)
+      blocks.push_back({first, std::min(range.last, first + block_points)});
+    std::vector<index> others(blocks.size()); // where they start in each block
+    for_blocks(std::ssize(blocks), 1, threads_, [&](index b, index) {
+      others[static_cast<std::size_t>(b)] = partition_block(blocks[static_cast<std::size_t>(b)], goes_left);
+    });
+    index middle = range.first;
+    for (std::size_t b = 0; b < blocks.size(); ++b) middle += others[b] - blocks[b].first;
+
+    std::vector<point_range> wrong_left, wrong_right;
+    for (std::size_t b = 0; b < blocks.size(); ++b) {
+      point_range const left{others[b], std::min(blocks[b].last, middle)};
+      point_range const right{std::max(blocks[b].first, middle), others[b]};
+      if (left.size() > 0) wrong_left.push_back(left);
+      if (right.size() > 0) wrong_right.push_back(right);
+    }
+    swap_all(wrong_left, wrong_right);
+    return middle;
+  }
+
+  /// The corners of the smallest box around the points of the range.
+  void enclose(point_range range, Real* low, Real* high) const {
+    if (range.size() <= block_points) return kopse::enclose(*this, range, dims(), low, high);
+    index const blocks = (range.size() + block_points - 1) / block_points;
+    matrix<Real> boxes(blocks, 2 * dims());
+    for_blocks(range.size(), block_points, threads_, [&](index first, index last) {
+      Real* const box = boxes.row(first / block_points);
+      kopse::enclose(*this, {range.first + first, range.first + last}, dims(), box, box + dims());
+    });
+    std::copy_n(boxes.row(0), dims(), low);
+    std::copy_n(boxes.row(0) + dims(), dims(), high);
+    for (index b = 1; b < blocks; ++b)
+      for (index j = 0; j < dims(); ++j) {
+        low[j] = std::min(low[j], boxes(b, j));
+        high[j] = std::max(high[j], boxes(b, dims() + j));
+      }
+  }
+
+private:
+  template <class Side> index partition_block(point_range range, Side const& goes_left) {
     auto [first, last] = range;
     while (true) {
       while (first < last && goes_left(point(first))) ++first;
       while (first < last && !goes_left(point(last - 1))) --last;
       if (first >= last) return first;
       --last;
-      std::swap_ranges(points_.row(first), points_.row(first) + dims(), points_.row(last));
-      std::swap(rows_[static_cast<std::size_t>(first)], rows_[static_cast<std::size_t>(last)]);
+      swap(first, last, 1);
       ++first;
     }
   }
 
-private:
+  // Swaps the points of the ranges of one list with those of the other, in their order; both have as many.
+  void swap_all(std::vector<point_range> const& left, std::vector<point_range> const& right) {
+    struct exchange {
+      index a, b, count;
+    };
+    std::vector<exchange> exchanges;
+    for (std::size_t i = 0, j = 0, a = 0, b = 0; i < left.size() && j < right.size();) {
+      index const from = left[i].first + static_cast<index>(a), with = right[j].first + static_cast<index>(b);
+      index const count = std::min(left[i].last - from, right[j].last - with);
+      exchanges.push_back({from, with, count});
+      a += static_cast<std::size_t>(count), b += static_cast<std::size_t>(count);
+      if (from + count == left[i].last) ++i, a = 0;
+      if (with + count == right[j].last) ++j, b = 0;
+    }
+    for_blocks(std::ssize(exchanges), 1, threads_, [&](index e, index) {
+      exchange const& one = exchanges[static_cast<std::size_t>(e)];
+      swap(one.a, one.b, one.count);
+    });
+  }
+  void swap(index a, index b, index count) {
+    std::swap_ranges(points_.row(a), points_.row(a) + count * dims(), points_.row(b));
+    std::swap_ranges(rows_.begin() + a, rows_.begin() + a + count, rows_.begin() + b);
+  }
+
   matrix<Real> points_;
   std::vector<index> rows_;
+  int threads_;
 };
 
 /// A node that is to be split: its points, which are not all equal, and the smallest box around them.
@@ -121,7 +192,7 @@ public:
   /// Copies the rows, of which there is one at least; leaf_size >= 1. A node of equal rows is a leaf, however
   /// many there are. The tree is the same for any number of threads.
   preorder_tree(matrix_view<Real> rows, index leaf_size, int threads = 1)
-      : order_((Split::check(rows.cols()), rows)), bounds_(rows.cols()) {
+      : order_((Split::check(rows.cols()), rows), threads), bounds_(rows.cols()) {
     build(leaf_size, threads);
   }
 
@@ -161,7 +232,7 @@ private:
     std::vector<std::size_t> below = {}; // the pieces of an opened node's groups
     bool opened() const { return points.size() > many_points; }
   };
-  static constexpr index many_points = 16384;
+  static constexpr index many_points = row_order<Real>::block_points;
 
   // From the root down, level by level, all pieces of a level side by side; then one behind the other.
   void build(index leaf_size, int threads) {
@@ -176,6 +247,10 @@ private:
       for (std::size_t i = begin; i < end; ++i)
         if (pieces[i].opened()) hand_out(pieces, i);
     }
+    std::size_t nodes = 0;
+    for (piece const& p : pieces) nodes += p.nodes.size();
+    check_count(nodes);
+    nodes_.reserve(nodes);
     append(pieces, 0);
   }
 
@@ -213,7 +288,7 @@ private:
   bool open(piece& p, point_range range, int depth, index leaf_size, std::vector<index>& ends, Real* box) {
     check_count(p.nodes.size() + 1);
     Real *const low = box, *const high = box + dims();
-    enclose(order_, range, dims(), low, high);
+    order_.enclose(range, low, high);
     p.nodes.push_back({range, 1});
     p.bounds.push(order_, range, low, high);
     if (range.size() <= leaf_size || std::equal(low, low + dims(), high)) return false;
@@ -247,7 +322,6 @@ private:
     nodes_.insert(nodes_.end(), p.nodes.begin(), p.nodes.end());
     bounds_.append(p.bounds);
     for (std::size_t const group : p.below) append(pieces, group);
-    check_count(nodes_.size());
     if (p.opened()) nodes_[q].size = static_cast<node_id>(nodes_.size() - q);
   }
 
