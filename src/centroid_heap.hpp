@@ -12,9 +12,9 @@
 #include <span>
 #include <vector>
 
-#include "squares.hpp"
 #include "kopse/assignment_step.hpp"
 #include "kopse/tree/neighbours.hpp"
+#include "squares.hpp"
 
 namespace kopse {
 
@@ -124,11 +124,13 @@ public:
       for (index i = 0; i < range.size(); ++i) f(static_cast<label>(row(range.first + i)), d2[i]);
     }
   }
-  template <class F> void for_each_within(double const* x, double limit2, F const& f, index& distances) const {
+  template <class F>
+  void for_each_within(double const* x, double limit2, F const& f, index& distances) const {
     auto const within = [&](label j, double d2) {
       if (d2 <= limit2) f(j, d2);
     };
-    for_each_near(x, [&] { return limit2; }, within, distances);
+    for_each_near(
+        x, [&] { return limit2; }, within, distances);
   }
 
   double moved(node_id q) const { return moved_[static_cast<std::size_t>(q)]; }

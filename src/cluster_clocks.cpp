@@ -16,9 +16,10 @@ constexpr index leaves_at_a_time = 16;
 } // namespace
 
 cluster_clocks::cluster_clocks(index k, index dims, double unit)
-    : k_(k), d_(dims), unit_(unit), per_unit_(1 / unit), slack_(dims), heap_(k, dims), wanted_(at(k)), idle_(at(k)),
-      highest_(at(k)), charged_(at(k)), travelled_(at(k)), travelled_readings_(at(k)), reaches_(at(k * shells)),
-      rates_(at((k + heap_.node_count()) * shells)), times_(rates_.size()), readings_(rates_.size()) {}
+    : k_(k), d_(dims), unit_(unit), per_unit_(1 / unit), slack_(dims), heap_(k, dims), wanted_(at(k)),
+      idle_(at(k)), highest_(at(k)), charged_(at(k)), travelled_(at(k)), travelled_readings_(at(k)),
+      reaches_(at(k * shells)), rates_(at((k + heap_.node_count()) * shells)), times_(rates_.size()),
+      readings_(rates_.size()) {}
 
 void cluster_clocks::start(matrix_view<double> centroids, centroid_drift const& drift, int threads,
                            index& distances) {
@@ -114,9 +115,11 @@ void cluster_clocks::advance(matrix_view<double> centroids, centroid_drift const
   };
   per_thread<task> tasks([] { return task(); });
   node_id const first_leaf = heap_.node_count() / 2;
-  for_blocks(heap_.node_count() - first_leaf, leaves_at_a_time, threads, tasks, [&](task& t, index first, index last) {
-    for (index i = first; i < last; ++i) advance_leaf(static_cast<node_id>(first_leaf + i), t.around, t.distances);
-  });
+  for_blocks(heap_.node_count() - first_leaf, leaves_at_a_time, threads, tasks,
+             [&](task& t, index first, index last) {
+               for (index i = first; i < last; ++i)
+                 advance_leaf(static_cast<node_id>(first_leaf + i), t.around, t.distances);
+             });
   tasks.for_each([&](task const& t) { distances += t.distances; });
   advance_nodes();
 }
@@ -209,7 +212,8 @@ void cluster_clocks::advance_leaf(node_id leaf, surroundings& around, index& dis
   }
   for (std::size_t i = 0; i < around.size; ++i) {
     surroundings::centroid& c = around.mine[i];
-    for (int s = c.highest + 1; s < finite; ++s) c.most[at(s)] = c.most[at(c.highest)]; // no lease yet: a guess
+    for (int s = c.highest + 1; s < finite; ++s)
+      c.most[at(s)] = c.most[at(c.highest)]; // no lease yet: a guess
     c.most[finite] = std::max(c.moved, fastest_of_all);
     for (int s = 0; s < shells; ++s) {
       double const by = c.moved + c.most[at(s)];

@@ -96,7 +96,8 @@ public:
   float end_between(label a, label b, double lease) const {
     if (!(lease > 0)) return ended;
     double const sum = travelled_[at(a)] + travelled_[at(b)] + lease * per_unit_ * (1 - 0x1p-50);
-    return static_cast<float>(std::min(sum, 0x1p100) * (1 - 0x1p-21)); // of two readings, which are added in float
+    return static_cast<float>(std::min(sum, 0x1p100)
+                              * (1 - 0x1p-21)); // of two readings, which are added in float
   }
 
   /// Clocks have run so long that their readings are coarse: every end is to be rebased, and then rebase().

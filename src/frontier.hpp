@@ -8,24 +8,26 @@
 // and the coalesced tree is what the frontier is. An iteration
 //   1. advances the clocks, by how far the centroids moved around each cluster;
 //   2. walks the tree: a node with a lease that runs, or in which all leases run, is passed over;
-//   3. looks at what is left: a point's distances to its owner and to the owner's neighbours, from a list that
+//   3. looks at what is left: a point's distances to its owner and to the owner's neighbours, from a list
+//   that
 //      is kept (neighbour_lists.hpp), give its new owner and leases; a node whose lease ended gets another by
 //      bisectors with the neighbours, or hands its owner down;
 //   4. moves the sums of what changed owner.
 // A point has two leases. The one against its second nearest centroid ends when the two have travelled far
-// enough together; the one against all others runs on its owner's clock, and much longer. If only the first has
-// ended, two distances settle who of the two owns it: should they swap, all others are farther than the new
-// owner by what is left of the second lease and the difference of the two.
+// enough together; the one against all others runs on its owner's clock, and much longer. If only the first
+// has ended, two distances settle who of the two owns it: should they swap, all others are farther than the
+// new owner by what is left of the second lease and the difference of the two.
 //
 // The first assignment, and every one before most leases would last, are made by `filter`, which gives no
 // leases: they are all found in the first walk. What decides is counted work, never time.
 //
-// Memory, besides tree_step's: 17 bytes a point, 8 a node, and about 1000 a cluster for clocks and lists, none
-// of it O(k²). Use it for large n and k in low dimension (d to about 8), for runs to convergence; `filter` is
-// as good for a few iterations.
+// Memory, besides tree_step's: 17 bytes a point, 8 a node, and about 1000 a cluster for clocks and lists,
+// none of it O(k²). Use it for large n and k in low dimension (d to about 8), for runs to convergence;
+// `filter` is as good for a few iterations.
 //
 // Tried, and left out (fractal 2M × 3, k = 5000, one thread): several clocks a node in place of one of a
-// common ancestor (a quarter fewer nodes looked at, no less time); searching all lists anew in every iteration
+// common ancestor (a quarter fewer nodes looked at, no less time); searching all lists anew in every
+// iteration
 // (+20 %); a reading of idle movement ten times as large (+10 %: leases end for nothing in late iterations).
 #pragma once
 
@@ -42,9 +44,12 @@ template <class Tree> class frontier_step final : public filter_step<Tree> {
 public:
   using real = typename Tree::real;
 
+  /// The first assignment is filter's; which others are: all that are better left to it, or none.
+  enum class walks { when_they_pay, always };
+
   frontier_step(std::shared_ptr<Tree const> tree, point_set<real> points, sum_layout const& layout, index k,
-                step_options const& options)
-      : base(std::move(tree), points, layout, k, options), n_(points.size()) {
+                step_options const& options, walks when = walks::when_they_pay)
+      : base(std::move(tree), points, layout, k, options), n_(points.size()), when_(when) {
     if (k > cluster_clocks::most_clusters)
       throw usage_error("k = " + std::to_string(k) + ": frontier takes at most "
                         + std::to_string(cluster_clocks::most_clusters) + " clusters");
@@ -59,7 +64,7 @@ public:
     }
     if (leased_) {
       walk_all(changes);
-    } else if (!this->first_ && changed_ * filter_units_a_change < filter_work_) {
+    } else if (!this->first_ && (when_ == walks::always || changed_ * filter_units_a_change < filter_work_)) {
       start();
       walk_all(changes);
       looked_at_ = 0; // all of it, this once
@@ -81,9 +86,9 @@ private:
   static constexpr index filter_units_a_change = 200, filter_units_a_look = 20;
 
   struct point_state {
-    float end = ended;       // of the lease against all others, on the clock of the owner and shell
-    float pair_end = ended;  // of the one against the second nearest
-    label other = 0;         // the second nearest
+    float end = ended;      // of the lease against all others, on the clock of the owner and shell
+    float pair_end = ended; // of the one against the second nearest
+    label other = 0;        // the second nearest
   };
   // A node with one owner: its lease. One with several: until then no lease below it ends.
   struct node_state {
@@ -98,9 +103,11 @@ private:
     return clocks_->travelled(this->point_owner(i)) + clocks_->travelled(points_[at(i)].other);
   }
 
-  // Not where the last one looked at so much that filter would have been faster, nor where most centroids leapt.
+  // Not where the last one looked at so much that filter would have been faster, nor where most centroids
+  // leapt.
   bool walk_pays() const {
-    return looked_at_ * filter_units_a_look < filter_work_ && clocks_->leapt() <= k_ / 2;
+    return when_ == walks::always
+           || (looked_at_ * filter_units_a_look < filter_work_ && clocks_->leapt() <= k_ / 2);
   }
 
   void start() {
@@ -122,15 +129,14 @@ private:
 
   void walk_all(cluster_sums& changes) {
     if (clocks_->run_long()) rebase();
-    per_thread<walk> walks([&] { return walk(*this, this->take_share(changes)); });
+    per_thread<walk> all([&] { return walk(*this, this->take_share(changes)); });
     for_branches(
-        tree_->root(), threads_,
-        [&](node_id q) { return tree_->points(q).size() <= this->branch_points(); },
-        [&](node_id q, std::vector<node_id>& below) { walks.lend([&](walk& w) { w.open(q, below); }); },
-        [&](node_id q) { walks.lend([&](walk& w) { w.visit(q); }); });
+        tree_->root(), threads_, [&](node_id q) { return tree_->points(q).size() <= this->branch_points(); },
+        [&](node_id q, std::vector<node_id>& below) { all.lend([&](walk& w) { w.open(q, below); }); },
+        [&](node_id q) { all.lend([&](walk& w) { w.visit(q); }); });
     looked_at_ = 0;
     std::vector<node_id> opened;
-    walks.for_each([&](walk& w) {
+    all.for_each([&](walk& w) {
       this->merge(changes, w.mine);
       looked_at_ += w.looked_at;
       opened.insert(opened.end(), w.opened.begin(), w.opened.end());
@@ -167,6 +173,7 @@ private:
   }
 
   index n_, iteration_ = 0;
+  walks when_;
   bool leased_ = false;
   index filter_work_ = 0, changed_ = 0, looked_at_ = 0;
   // From the first walk on.
@@ -233,9 +240,9 @@ private:
     return v;
   }
 
-  // A new lease for a node and its owner, if there is any: the gap to a rival is, at every point p of the node,
-  // (d²(p, rival) − d²(p, owner)) / (d(p, rival) + d(p, owner)), the lower side by the bisector, the upper one
-  // at most d(owner, rival) + 2·u.
+  // A new lease for a node and its owner, if there is any: the gap to a rival is, at every point p of the
+  // node, (d²(p, rival) − d²(p, owner)) / (d(p, rival) + d(p, owner)), the lower side by the bisector, the
+  // upper one at most d(owner, rival) + 2·u.
   bool look_at_node(node_id q) {
     label const j = step_.owner(q);
     double const* const c = step_.centroids_.row(j);
@@ -290,13 +297,16 @@ private:
     float left = std::numeric_limits<float>::infinity();
     for (index i = range.first; i < range.last; ++i) {
       point_state const& p = step_.points_[at(i)];
-      node_id const leaf = clocks_.heap().leaf_of(step_.point_owner(i)), other = clocks_.heap().leaf_of(p.other);
+      node_id const leaf = clocks_.heap().leaf_of(step_.point_owner(i)),
+                    other = clocks_.heap().leaf_of(p.other);
       common &= leaf & other;
       any |= leaf | other;
       shell = std::max<int>(shell, step_.shells_[at(i)]);
-      left = std::min(left, std::min(p.end - clocks_.reading(step_.clock_of(i)), p.pair_end - step_.pair_reading(i)));
+      left = std::min(
+          left, std::min(p.end - clocks_.reading(step_.clock_of(i)), p.pair_end - step_.pair_reading(i)));
     }
-    clock_id const clock = clocks_.of_node(common >> std::bit_width(static_cast<unsigned>(common ^ any)), shell);
+    clock_id const clock =
+        clocks_.of_node(common >> std::bit_width(static_cast<unsigned>(common ^ any)), shell);
     step_.nodes_[at(q)] = {clock, clocks_.end_of_units(clock, left)};
   }
 
@@ -314,7 +324,8 @@ private:
       p.pair_end = clocks_.end_between(j, other, slack_.lease(u, slack_.lower(other2) - u));
       return;
     }
-    double const left = clocks_.left(step_.clock_of(i), p.end), u = slack_.upper(other2), ahead = slack_.lower(own2) - u;
+    double const left = clocks_.left(step_.clock_of(i), p.end), u = slack_.upper(other2),
+                 ahead = slack_.lower(own2) - u;
     step_.give_point(mine.changes, i, other);
     p.other = j;
     lease(i, other, u, ahead, slack_.down(left + ahead));
@@ -376,8 +387,8 @@ private:
     std::copy(x, x + tree_.dims(), copy_.begin());
     nearest_three found;
     clocks_.heap().for_each_near(
-        copy_.data(), [&] { return std::min(third2, found.third2); }, [&](label j, double d2) { found.offer(j, d2); },
-        mine.work.distances);
+        copy_.data(), [&] { return std::min(third2, found.third2); },
+        [&](label j, double d2) { found.offer(j, d2); }, mine.work.distances);
     settle(i, found, never);
   }
 
@@ -400,7 +411,8 @@ private:
     step_.give_point(mine.changes, i, found.first);
     step_.points_[at(i)].other = found.second < 0 ? found.first : found.second;
     double const u = slack_.upper(found.first2);
-    lease(i, found.first, u, slack_.lower(found.second2) - u, std::min(slack_.lower(found.third2), unseen) - u);
+    lease(i, found.first, u, slack_.lower(found.second2) - u,
+          std::min(slack_.lower(found.third2), unseen) - u);
   }
 
   // Leases for a point that is at most u from its owner j: its second nearest is `gap` farther, all others
@@ -424,7 +436,8 @@ private:
     double best = gap, best_rate = rates[wide] + clocks_.least_rate(j);
     int shell = wide;
     for (int s = wide - 1; s >= std::max(0, wide - 2); --s) {
-      double const length = slack_.down(reaches[s] - slack_.up(2 * u)), rate = rates[s] + clocks_.least_rate(j);
+      double const length = slack_.down(reaches[s] - slack_.up(2 * u)),
+                   rate = rates[s] + clocks_.least_rate(j);
       if (length * best_rate > best * rate) best = length, best_rate = rate, shell = s;
     }
     return {shell, best};

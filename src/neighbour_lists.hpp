@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The centroids around a cluster, nearest first, kept from one iteration to the next.
 //
-// A list is itself a lease (as the lists of L. Verlet, Phys. Rev. 159, 1967, are in molecular dynamics). Built
-// to hold all centroids within r of c_j, when the clock of a reach of at least r read b, it promises at any
-// later time that every other centroid is at least r − (now − b) away, and each on the list no less than its
-// distance was then, less the same: in an iteration the distance of one that is within reach after the move
-// has fallen by no more than the clock advanced, and one that is not is farther away than r. The promise
+// A list is itself a lease (as the lists of L. Verlet, Phys. Rev. 159, 1967, are in molecular dynamics).
+// Built to hold all centroids within r of c_j, when the clock of a reach of at least r read b, it promises at
+// any later time that every other centroid is at least r − (now − b) away, and each on the list no less than
+// its distance was then, less the same: in an iteration the distance of one that is within reach after the
+// move has fallen by no more than the clock advanced, and one that is not is farther away than r. The promise
 // belongs to the r that the list was built with, however far the reach has grown since.
 //
 // Memory: 12 bytes an entry, at most 48 of them a cluster that was searched.
@@ -69,8 +69,8 @@ public:
     for (list& l : lists_) l.leased = false;
   }
 
-  /// Makes `v` the list of j in this iteration; builds it anew if its promise has worn. Any thread may ask; of
-  /// those that ask for the same list in an iteration, the first builds it.
+  /// Makes `v` the list of j in this iteration; builds it anew if its promise has worn. Any thread may ask;
+  /// of those that ask for the same list in an iteration, the first builds it.
   void fetch(label j, index iteration, matrix_view<double> centroids, cluster_clocks& clocks, view& v,
              index& distances) {
     std::lock_guard const lock(guards_[static_cast<std::size_t>(j) % guards_.size()]);
@@ -93,10 +93,10 @@ public:
 private:
   static constexpr double worn = 0.15;
   struct list {
-    double reach = 0; // r
-    bool leased = false; // or good for this iteration alone
+    double reach = 0;     // r
+    bool leased = false;  // or good for this iteration alone
     index iteration = -1; // of the last search
-    double built = 0;  // b
+    double built = 0;     // b
     cluster_clocks::clock_id clock = 0;
     std::vector<label> who;
     std::vector<double> away; // then, rounded down
@@ -104,8 +104,9 @@ private:
 
   void build(label j, matrix_view<double> centroids, cluster_clocks& clocks, list& l, index& distances) {
     thread_local std::vector<neighbour> found;
-    double const reach2 = gather(clocks.heap(), centroids.row(j), j, clocks.reach(j, clocks.charged(j) < 2 ? 3 : clocks.charged(j)),
-                                 l.reach, found, distances);
+    double const reach2 =
+        gather(clocks.heap(), centroids.row(j), j,
+               clocks.reach(j, clocks.charged(j) < 2 ? 3 : clocks.charged(j)), l.reach, found, distances);
     l.who.resize(found.size());
     l.away.resize(found.size());
     for (std::size_t m = 0; m < found.size(); ++m) {
@@ -128,7 +129,12 @@ private:
     if (last > 0 && last < widest) {
       double const limit2 = last * last * 1.1;
       found.clear();
-      heap.for_each_within(x, limit2, [&](label j, double d2) { found.push_back({d2, j}); }, distances);
+      heap.for_each_within(
+          x, limit2,
+          [&](label j, double d2) {
+            found.push_back({d2, j});
+          },
+          distances);
       std::erase_if(found, [&](neighbour const& n) { return n.row == except; });
       if (std::ssize(found) >= most / 2) {
         std::sort(found.begin(), found.end(), nearer);

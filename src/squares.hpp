@@ -17,8 +17,10 @@ template <class Real> inline double square(Real const* x, double const* c, index
 }
 
 /// The same for eight centroids at once, two to a vector and four vectors in hand, so that their additions
-/// overlap; a lane does exactly what square() does. out[i] = computed d² of x and centroid i of eight, coordinate j of which is at c[j·stride + i].
-template <class Real> inline void eight_squares(Real const* x, index d, double const* c, index stride, double* out) {
+/// overlap; a lane does exactly what square() does. out[i] = computed d² of x and centroid i of eight,
+/// coordinate j of which is at c[j·stride + i].
+template <class Real>
+inline void eight_squares(Real const* x, index d, double const* c, index stride, double* out) {
   typedef double vector __attribute__((vector_size(16), aligned(8), may_alias));
   vector sums[4] = {};
   for (index j = 0; j < d; ++j, c += stride) {

@@ -281,6 +281,77 @@ inline AssertionResult all(std::initializer_list<AssertionResult> results) {
   return AssertionSuccess();
 }
 
+// ---------------------------------------------------------------- scenarios
+
+/// Centroids as a caller may move them, whom no iteration of Lloyd's binds.
+template <class Real> void wander(scenario<Real>& s, std::uint64_t seed) {
+  index const k = s.start.rows(), d = s.start.cols();
+  families::random r(seed);
+  matrix<double> const a = s.start, b = families::make_start(families::start::mixed, s.rows, k, seed + 1);
+  auto const permuted = [&](matrix<double> m) {
+    for (index c = 0; c + 1 < k; ++c) std::swap_ranges(m.row(c), m.row(c) + d, m.row(c + r.below(k - c)));
+    return m;
+  };
+  auto const nudged = [&](matrix<double> m, index rows) {
+    for (index c = 0; c < rows; ++c) {
+      double& x = m(r.below(k), r.below(d));
+      x = std::nextafter(x, r.one_in(2) ? -HUGE_VAL : HUGE_VAL);
+    }
+    return m;
+  };
+  auto const between = [&](double part) {
+    matrix<double> m = a;
+    for (index i = 0; i < k * d; ++i) m.row(0)[i] = a.row(0)[i] * (1 - part) + b.row(0)[i] * part;
+    return m;
+  };
+  for (int i = 0; i < 3; ++i) s.visit(a);                        // no movement
+  for (int i = 0; i < 4; ++i) s.visit(permuted(a));              // labels change, owners do not
+  for (std::size_t j = 0; j < families::start_names.size(); ++j) // jumps
+    s.visit(families::make_start(static_cast<families::start>(j), s.rows, k, seed + 2 + j));
+  for (int i = 0; i < 50; ++i) s.visit(i % 2 ? a : b);       // back and forth
+  for (int i = 0; i < 6; ++i) s.visit(nudged(a, 1 + i % k)); // by one unit in the last place
+  for (int i = 0; i <= 10; ++i) s.visit(between(i / 10.0));  // slowly
+  for (int i = 0; i < 4; ++i) {                              // one alone
+    matrix<double> m = b;
+    std::copy_n(s.start.row(r.below(k)), d, m.row(r.below(k)));
+    s.visit(m);
+  }
+}
+
+/// Rows within a few units in the last place of the middle between two centroids, which then move by as
+/// little: here bounds differ from the computed distances by rounding alone.
+template <class Real> scenario<Real> hairline(std::uint64_t seed) {
+  families::random r(seed);
+  index const k = 2 + r.below(3), d = std::array<index, 6>{1, 2, 3, 8, 30, 100}[seed % 6],
+              n = d < 9 ? 80 : 20;
+  double const scale = std::array{1.0, 1e6, 1e-3, 1e-155}[seed / 6 % (sizeof(Real) == 4 ? 3 : 4)];
+  matrix<double> start(k, d);
+  for (index i = 0; i < k * d; ++i) start.row(0)[i] = (r.unit() + (r.one_in(2) ? 1.0 : 0.0)) * scale;
+  matrix<Real> rows(n, d);
+  for (index i = 0; i < n; ++i) {
+    index const a = r.below(k), b = r.below(k);
+    for (index j = 0; j < d; ++j) {
+      Real x = static_cast<Real>(start(a, j) / 2 + start(b, j) / 2);
+      for (index ulps = r.below(3); ulps > 0; --ulps)
+        x = std::nextafter(x, static_cast<Real>(r.one_in(2) ? -1e30 : 1e30));
+      rows(i, j) = x;
+    }
+  }
+  scenario<Real> s("hairline seed " + std::to_string(seed) + " d " + std::to_string(d), std::move(rows),
+                   start);
+  for (int pass = 0; pass < 30; ++pass) {
+    s.visit(start);
+    index const how = r.below(3);
+    for (index c = 0; c < k; ++c)
+      for (index j = 0; j < d; ++j) {
+        double& x = start(c, j);
+        if (how == 0 || r.one_in(k * d)) x = std::nextafter(x, r.one_in(2) ? -1e30 : 1e30);
+        if (how == 1 && j == 0) x += scale * 1e-15 * static_cast<double>(r.below(5) - 2);
+      }
+  }
+  return s;
+}
+
 // ---------------------------------------------------------------- the two checks
 
 /// Feeds the centroids of every pass to one step and compares all that a step can say, after each.

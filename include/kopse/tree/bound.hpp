@@ -94,8 +94,8 @@ public:
   /// At most d²(p, far) − d²(p, near) for every point p of the box, computed or true; near_hi2 is at least
   /// computed d²(p, near) for all of them. The difference is linear in p and a sum over dimensions, so it is
   /// least at one corner (D. Pelleg, A. Moore 1999; T. Kanungo et al. 2002). What is taken off is what
-  /// rounding can do to the two squares at any p: with far² <= 3 near² at p (else the difference is far above)
-  /// that is 4γ·near², near² at most near_hi2, and γ of the squares at the corners.
+  /// rounding can do to the two squares at any p: with far² <= 3 near² at p (else the difference is far
+  /// above) that is 4γ·near², near² at most near_hi2, and γ of the squares at the corners.
   double lead(index node, double const* near, double const* far, double near_hi2) const {
     Real const *const lo = low(node), *const hi = high(node);
     double least = 0, squares = 0;

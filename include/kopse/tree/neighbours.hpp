@@ -37,7 +37,8 @@ void nearest_other(T const& tree, node_id q, double const* x, index except, doub
 
 /// The computed d² from x to the nearest point whose row is not `except` (infinity if there is none).
 /// The distances it computed are added to `distances`.
-template <searchable_tree T> double nearest_other(T const& tree, double const* x, index except, index& distances) {
+template <searchable_tree T>
+double nearest_other(T const& tree, double const* x, index except, index& distances) {
   double best2 = std::numeric_limits<double>::infinity();
   detail::nearest_other(tree, tree.root(), x, except, best2, distances);
   return best2;
