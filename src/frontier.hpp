@@ -21,14 +21,9 @@
 // The first assignment, and every one before most leases would last, are made by `filter`, which gives no
 // leases: they are all found in the first walk. What decides is counted work, never time.
 //
-// Memory, besides tree_step's: 17 bytes a point, 8 a node, and about 1000 a cluster for clocks and lists,
-// none of it O(k²). Use it for large n and k in low dimension (d to about 8), for runs to convergence;
-// `filter` is as good for a few iterations.
-//
-// Tried, and left out (fractal 2M × 3, k = 5000, one thread): several clocks a node in place of one of a
-// common ancestor (a quarter fewer nodes looked at, no less time); searching all lists anew in every
-// iteration
-// (+20 %); a reading of idle movement ten times as large (+10 %: leases end for nothing in late iterations).
+// Memory, besides tree_step's: 13 bytes a point, 8 a node, and about 1000 a cluster for clocks and lists, none
+// of it O(k²). Use it for large n and k in low dimension (d to about 8) and for runs to convergence; for a few
+// iterations it is `filter`. docs/frontier.md has what was tried and left out.
 #pragma once
 
 #include "filter.hpp"
