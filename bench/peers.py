@@ -23,7 +23,8 @@ to the time of the first algorithm over the same iterations. That must be one of
 Starting centroids are distinct rows, moved by a millionth of each column's deviation: rows of rounded data are full of
 ties, which every library breaks in its own way. Tests for convergence are off in faiss (it has none) and sklearn (tol=0;
 it still stops when no label changes); mlpack stops when centroids move by less than 1e-5 in all. Empty clusters stay
-where they are, but faiss and sklearn have policies of their own.
+where they are, but faiss and sklearn have policies of their own. After an even number of iterations the centroids that
+mlpack 4.8's dualtree returns may be no numbers at all, so let the number be odd.
 
 The centroids after the last iteration are compared with kopse's, which must be the same bits for all its algorithms. `off`
 is the root of the mean squared distance from a centroid to kopse's, in units of that from a row to its centroid.
@@ -61,7 +62,7 @@ def arguments():
     parser.add_argument("-a", "--algorithms", nargs="+", default=["dualtree", "mlpack/dualtree"], metavar="NAME",
                         help="what to compare; ratios are to the first (default: dualtree mlpack/dualtree)")
     parser.add_argument("--pairs", type=int, default=3, help="rounds (default: 3)")
-    parser.add_argument("--max-iter", type=int, default=10, help="iterations of each run, at least 2 (default: 10)")
+    parser.add_argument("--max-iter", type=int, default=11, help="iterations of each run, at least 2 (default: 11)")
     parser.add_argument("--limit", type=float, default=300, help="most seconds of a run (default: 300)")
     parser.add_argument("--python", default=sys.executable, help="the Python that has the peers (default: this one)")
     parser.add_argument("--kopse", default=ROOT / "build" / "release" / "kopse", help="the program")
@@ -221,7 +222,7 @@ def judged(result, expected, n, name):
     if "/" not in name and off != 0:
         sys.exit(f"{name} gives other bits than the first algorithm")
     fault = None
-    if off > (0.1 if name.startswith("faiss/") else 1e-9):
+    if not off <= (0.1 if name.startswith("faiss/") else 1e-9):  # or it is no number
         early = result["iterations"] < expected["iterations"]
         fault = f"stopped after {result['iterations']} iterations" if early else "wrong"
     return {"seconds": seconds, "ratio": seconds / statistics.mean(expected["each"]), "work": result.get("work"),
