@@ -29,6 +29,8 @@ load_options check_settings(fit_settings& settings) {
   static constexpr std::array<std::string_view, 2> policies{"relocate", "keep"};
   static constexpr std::array<empty_policy, 2> meanings{empty_policy::relocate, empty_policy::keep};
   settings.fit.empty = meanings[choose("--empty", settings.allow_empty ? "keep" : settings.empty, policies)];
+  static constexpr std::array<std::string_view, 2> switches{"on", "off"};
+  settings.fit.bisector = choose("--bisector", settings.bisector, switches) == 0;
   check_outputs({{"--centroids-out", settings.centroids_out, {".csv", ".tsv", ".txt", ".npy"}},
                  {"--labels-out", settings.labels_out, {".csv", ".tsv", ".txt", ".npy"}},
                  {"--stats", settings.stats, {".json"}},

@@ -11,7 +11,7 @@ struct fit_settings {
   data_file data;
   index k = 0;
   options fit;
-  std::string empty = "relocate";
+  std::string empty = "relocate", bisector = "on";
   bool allow_empty = false;
   std::string initial_centroids, weights;
   std::string centroids_out, labels_out, stats, report; ///< empty = not asked for

@@ -66,6 +66,12 @@ void add_method(CLI::App& app, fit_settings& s) {
       ->type_name("NAME")
       ->capture_default_str();
   add_number(app, "--leaf-size", s.fit.leaf_size, index{1}, "Most points in a leaf of the tree, at least 1");
+  add_number(app, "--groups", s.fit.groups, index{0},
+             "How many groups yinyang puts the centroids into; 0 = a tenth of K");
+  app.add_option("--bisector", s.bisector,
+                 "Whether dualtree also prunes by bisectors, as the paper does not: on or off")
+      ->type_name("WORD")
+      ->capture_default_str();
   add_threads(app, s.fit.threads);
   app.add_flag("--verify", s.fit.verify, "Run brute force beside it and fail where the two differ (slow)");
 }

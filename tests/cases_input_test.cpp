@@ -2,6 +2,8 @@
 // Faults that users of k-means tools met: precision, and input that must be refused with its place named.
 #include "cases.hpp"
 
+#include <sys/mman.h>
+
 namespace {
 
 using namespace cases;
@@ -139,6 +141,39 @@ TEST(cases, H33_a_raised_stop_ends_the_run) {
     EXPECT_TRUE(consistent(x, kopse::fit(point_set<double>(x.view()), 50, o)))
         << name(c); // the next one works
   }
+}
+
+TEST(cases, H34_rows_lie_where_the_view_says) {
+  // Two of five columns, every second row; what lies between is not to be touched.
+  numbers const wide = {nan, 0,   5,   nan, nan, nan, nan, nan, nan, nan, nan, 1,   5,   nan,
+                        nan, nan, nan, nan, nan, nan, nan, 10,  5,   nan, nan, nan, nan, nan,
+                        nan, nan, nan, 11,  5,   nan, nan, nan, nan, nan, nan, nan};
+  kopse::matrix_view<double> const x(wide.data() + 1, 4, 2, 10);
+  with_all([&](config const& c) {
+    result const r = kopse::fit(point_set<double>(x), 2, from(c, rows({{0, 5}, {10, 5}})));
+    EXPECT_EQ(r.labels, (labels{0, 0, 1, 1}));
+    EXPECT_EQ(values(r.centroids), (numbers{0.5, 5, 10.5, 5}));
+    EXPECT_EQ(kopse::predict(x, r.centroids.view()), r.labels);
+  });
+}
+
+TEST(cases, H35_rows_and_weights_may_be_read_only) {
+  // Pages that kill whoever writes to them.
+  std::size_t const bytes = 1 << 16;
+  auto* const page =
+      static_cast<double*>(mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  ASSERT_NE(page, MAP_FAILED);
+  matrix<double> const x = normal_rows(1000, 3, 7);
+  std::copy_n(x.row(0), 3000, page);
+  std::fill_n(page + 3000, 1000, 2.0);
+  ASSERT_EQ(mprotect(page, bytes, PROT_READ), 0);
+  kopse::matrix_view<double> const view(page, 1000, 3);
+  with_all([&](config const& c) {
+    result const r =
+        kopse::fit(point_set<double>(view, std::span<double const>(page + 3000, 1000)), 9, c.options());
+    EXPECT_TRUE(consistent(x, r, numbers(1000, 2.0)));
+  });
+  munmap(page, bytes);
 }
 
 TEST(cases, H36_columns_must_agree) {

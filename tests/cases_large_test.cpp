@@ -4,6 +4,8 @@
 
 #include <pthread.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <set>
 
@@ -101,6 +103,27 @@ TEST(cases, H41_memory_for_rows_and_centroids_but_not_for_their_product) {
     if (!for_many_clusters(c)) continue;
     EXPECT_EXIT(fit_in_little_memory(c, 6000), testing::ExitedWithCode(0), "") << name(c);
     EXPECT_EXIT(fit_in_little_memory(c, 60000), testing::ExitedWithCode(0), "") << name(c);
+  }
+}
+
+TEST(cases, H32_a_forked_child_fits_on_threads_of_its_own) {
+  if (sanitized) GTEST_SKIP() << "sanitizers' own threads do not survive a fork";
+  matrix<double> const x = uniform_rows(20000, 3, 4);
+  for (config c : algorithms_and_trees()) {
+    c.threads = 4;
+    options o = c.options();
+    o.max_iter = 3;
+    result const parent = kopse::fit(point_set<double>(x.view()), 50, o);
+    pid_t const child = fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+      alarm(60); // a child that waits for its parent's threads waits for ever
+      result const r = kopse::fit(point_set<double>(x.view()), 50, o);
+      std::_Exit(r.labels == parent.labels && same(r.inertia, parent.inertia) ? 0 : 1);
+    }
+    int status = -1;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    ASSERT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << name(c) << " ended with status " << status;
   }
 }
 

@@ -5,6 +5,8 @@
 
 #include <set>
 
+#include "kopse/seeding.hpp"
+
 namespace {
 
 using namespace cases;
@@ -148,6 +150,20 @@ TEST(cases, H08_relocation_ends_when_all_rows_are_at_their_centroids) {
   });
 }
 
+TEST(cases, H09_two_distinct_rows_are_two_clusters) {
+  // Whatever rows it starts from: where both are equal, the other row is the farthest, and is moved to.
+  matrix<double> x(249, 3);
+  for (index i = 0; i < 249; ++i) x(i, 0) = 1, x(i, 1) = 2, x(i, 2) = i == 248 ? 3.001 : 3;
+  with_all([&](config const& c) {
+    options o = c.options();
+    for (o.seed = 0; o.seed < 30; ++o.seed) {
+      result const r = kopse::fit(point_set<double>(x.view()), 2, o);
+      EXPECT_EQ(r.inertia, 0);
+      EXPECT_EQ(std::count(r.labels.begin(), r.labels.end(), r.labels[248]), 1);
+    }
+  });
+}
+
 TEST(cases, H10_as_many_clusters_as_rows_and_one) {
   matrix<double> const x = column({4, 1, 9, 16, 25});
   EXPECT_EQ(expect_oracle("H10 k = n", x, x).inertia, 0);
@@ -164,6 +180,23 @@ TEST(cases, H10_as_many_clusters_as_rows_and_one) {
     EXPECT_EQ(std::set<label>(all.labels.begin(), all.labels.end()).size(), 5u);
     EXPECT_EQ(values(kopse::fit(point_set<double>(x.view()), 1, o).centroids), (numbers{11}));
   });
+}
+
+TEST(cases, H12_starts_are_drawn_from_all_rows) {
+  std::set<index> few, many;
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    few.insert(kopse::draw_rows(5, 2, seed, 0)[0]);
+    many.insert(kopse::draw_rows(1000, 2, seed, 0)[0]);
+  }
+  EXPECT_EQ(few.size(), 5u);
+  EXPECT_GT(many.size(), 150u);
+  EXPECT_GT(*many.rbegin(), 950);
+  for (auto const& x : {normal_rows(5, 1000, 1), normal_rows(1000, 5, 1)}) {
+    options o;
+    o.max_iter = 2;
+    for (o.seed = 0; o.seed < 20; ++o.seed)
+      EXPECT_TRUE(consistent(x, kopse::fit(point_set<double>(x.view()), 2, o)));
+  }
 }
 
 TEST(cases, H13_labels_belong_to_the_returned_centroids) {

@@ -3,50 +3,15 @@
 # The program from the outside: every option, exit codes, what errors say, what signals leave behind.
 # Usage: cli_test.sh PATH/TO/kopse
 set -euo pipefail
-
-kopse=$(realpath "$1")
 docs=$(dirname "$(realpath "$0")")/../docs/command_line.md
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work"
-failures=0
-name=''
+# shellcheck source=tests/cli.sh
+. "$(dirname "$(realpath "$0")")/cli.sh"
 
-# A test is a function test_…; it runs the program by `run` and says by `expect_…` what must have come of it.
-fail() {
-  failures=$((failures + 1))
-  printf 'FAILED %s: %s\n  stdout: %s\n  stderr: %s\n' "$name" "$1" "$(tail -c 600 out)" "$(tail -c 600 err)"
-}
-run() {
-  rc=0
-  "$kopse" "$@" >out 2>err || rc=$?
-}
-expect_rc() { [ "$rc" = "$1" ] || fail "exit code $rc, not $1"; }
-expect_out() { grep -qE -- "$1" out || fail "stdout lacks '$1'"; }
-expect_err() { grep -qE -- "$1" err || fail "stderr lacks '$1'"; }
-expect_no_err() { [ ! -s err ] || fail 'stderr is not empty'; }
-expect_same() { cmp -s "$1" "$2" || fail "$1 and $2 differ"; }
-expect_differ() { ! cmp -s "$1" "$2" || fail "$1 and $2 are the same"; }
-expect_lines() { [ "$(<"$1")" = "$2" ] || fail "$1 holds '$(<"$1")', not '$2'"; }
-expect_no_file() { [ ! -e "$1" ] || fail "$1 was written"; }
-# One line on stderr, and nothing on stdout.
-expect_error() {
-  expect_rc "$1"
-  expect_err "^kopse: .*$2"
-  [ "$(wc -l <err)" = 1 ] || fail 'the message is not one line'
-  [ ! -s out ] || fail 'stdout is not empty'
-}
-# stats FIELD: of stats.json, as Python prints it.
-stats() { python3 -c 'import json, sys; print(eval("s" + sys.argv[1], {"s": json.load(open("stats.json"))}))' "$1"; }
-
-# Data: a few numbers whose answers are known, and points enough to keep the program busy.
-printf '%s\n' 0 1 10 11 >four.csv
+# Further data whose answers are known.
 printf '0\n1\n9\n10\n30\n' >five.csv
 printf '0\n1\n2\n10\n11\n12\n' >six.csv
 printf '0\n1\n' >init01.csv
 printf '0\n30\n' >init030.csv
-awk 'BEGIN { srand(1); for (i = 0; i < 3000; ++i) printf "%.6f,%.6f,%.6f\n", rand() * rand(), rand(), rand() + i % 5 }' >points.csv
-head -c 118 /dev/zero | tr '\0' ' ' >spaces
 {
   printf '\x93NUMPY\x01\x00\x76\x00'
   printf "%-117s\n" "{'descr': '<f4', 'fortran_order': False, 'shape': (4, 1), }"
@@ -129,7 +94,29 @@ test_algorithms_agree() {
     expect_same want.csv got.csv
     expect_same want.txt got.txt
   done
+  for how in '-a yinyang' '-a yinyang --groups 1' '-a yinyang --groups 50' '--bisector on' '--bisector off'; do
+    # shellcheck disable=SC2086
+    run fit points.csv -k 50 -q $how -o got.csv -l got.txt
+    expect_rc 0
+    expect_same want.csv got.csv
+    expect_same want.txt got.txt
+  done
   run fit points.csv -k 50 --verify && expect_out '^verified: yes'
+}
+
+# prunes RULE OPTION...: how often the rule held.
+prunes() {
+  rm -f stats.json
+  run fit points.csv -k 50 -q --stats stats.json "${@:2}"
+  stats "['trace']" | grep -oE "'$1': [0-9]+" | awk '{ sum += $2 } END { print sum + 0 }'
+}
+
+test_groups_and_bisector_are_heard() {
+  [ "$(prunes bisector)" -gt 0 ] || fail 'the bisector rule never held'
+  [ "$(prunes bisector --bisector off)" = 0 ] || fail '--bisector off'
+  [ "$(prunes group -a yinyang --groups 1)" = 0 ] || fail 'a single group has no other to be passed over'
+  [ "$(prunes group -a yinyang --groups 5)" = "$(prunes group -a yinyang)" ] || fail 'a tenth of 50 is 5'
+  [ "$(prunes group -a yinyang --groups 25)" -gt "$(prunes group -a yinyang)" ] || fail 'more groups, more prunes'
 }
 
 test_outputs_by_suffix() {
@@ -214,7 +201,7 @@ test_when_it_ends_H30() {
 
 test_numbers_of_options() {
   for wrong in '-k 0' '-k -1' '-k abc' '-k 1e3' '-k 2.5' '-k 0x10' '--max-iter 0' '--restarts 0' '--leaf-size 0' \
-    '--threads 0' '--tol -1' '--tol nan' '--tol inf' '--tol x' '--seed -1' '--columns 0,,1' '--columns -1' '--columns x'; do
+    '--threads 0' '--groups -1' '--groups x' '--tol -1' '--tol nan' '--tol inf' '--tol x' '--seed -1' '--columns 0,,1' '--columns -1' '--columns x'; do
     # shellcheck disable=SC2086
     run fit four.csv -k 2 $wrong
     expect_rc 2
@@ -223,6 +210,7 @@ test_numbers_of_options() {
   done
   run fit four.csv -k 0 && expect_error 2 "--clusters '0'.*at least 1"
   run fit four.csv -k 99999999999999999999 && expect_error 2 'out of range'
+  run fit four.csv -k 2 --groups -3 && expect_error 2 "--groups '-3': a whole number of at least 0 is expected"
   run fit four.csv -k 010 && expect_error 2 'k = 10.* 4 '
 }
 
@@ -236,6 +224,7 @@ test_names() {
   run fit four.csv -k 2 -a quick && expect_error 2 "'quick'.*lloyd.*dualtree"
   run fit four.csv -k 2 --tree oak && expect_error 2 "'oak'.*kd"
   run fit four.csv -k 2 --init best && expect_error 2 "'best'.*random"
+  run fit four.csv -k 2 --bisector no && expect_error 2 "unknown --bisector 'no': expected one of on, off"
   run fit four.csv -k 2 --header maybe && expect_error 2 "'maybe'.*auto, yes, no"
   run fit four.csv -k 2 --delimiter pipe && expect_error 2 "'pipe'.*tab, comma, semicolon, space"
 }
@@ -383,53 +372,6 @@ test_stats() {
   [ "$(stats '["tree"]')" = '' ] || fail 'lloyd has no tree'
 }
 
-test_report_is_complete_in_itself() {
-  awk 'BEGIN { srand(2); for (i = 0; i < 30000; ++i) { x = rand() - 0.5; y = rand() - 0.5; z = rand() - 0.5
-         r = sqrt(x * x + y * y + z * z); printf "%.9f,%.9f,%.9f\n", x / r, y / r, z / r } }' >sky.csv
-  cut -d, -f1 points.csv >line.csv
-  cut -d, -f1,2 points.csv >plane.csv
-  awk -F, '{ print $1 "," $2 "," $3 "," $1 * $2 "," $3 - $1 }' points.csv >five_columns.csv
-  cp plane.csv '<b>&"odd".csv'
-  for data in sky line plane five_columns '<b>&"odd"' points; do
-    run fit "$data.csv" -k 100 --max-iter 3 --report report.html
-    expect_rc 0
-    [ "$(wc -c <report.html)" -lt 2000000 ] || fail "the report of $data is too large"
-    if sed 's|xmlns="http://www.w3.org/2000/svg"||g' report.html | grep -qE 'https?://|<script|@import|url\([^#]'; then
-      fail "the report of $data needs something else"
-    fi
-    python3 - report.html <<'PYTHON' || fail "the report of $data is not well formed"
-import re, sys, xml.etree.ElementTree as tree
-page = open(sys.argv[1]).read()
-pictures = re.findall(r"<svg.*?</svg>", page, re.S)
-assert len(pictures) >= 5, len(pictures)
-for picture in pictures:
-    tree.fromstring(picture)
-assert not re.search(r"\b(nan|inf)\b", "".join(pictures)), "a place that is no number"
-PYTHON
-  done
-  run fit '<b>&"odd".csv' -k 3 -q --report report.html
-  if ! grep -q '<h1>&lt;b&gt;&amp;&quot;odd&quot;.csv</h1>' report.html; then fail 'the name is not escaped'; fi
-  run fit sky.csv -k 100 -q --report report.html
-  if ! grep -q 'Mollweide' report.html; then fail 'no map of the sky'; fi
-  run fit five_columns.csv -k 4 -q --report report.html
-  if ! grep -q 'principal axis 1 (' report.html; then fail 'no principal axes'; fi
-}
-
-test_reports_of_hardly_any_data() {
-  printf '3,4\n' >one.csv
-  printf '2,2,2\n2,2,2\n2,2,2\n' >equal.csv
-  printf '5\n5\n' >equal_line.csv
-  printf '1,1\n1,2\n1e6,1\n' >outlier.csv
-  for data in one equal equal_line outlier; do
-    for k in 1 2; do
-      [ "$data$k" != one2 ] || continue
-      run fit "$data.csv" -k "$k" -q --report report.html
-      expect_rc 0
-      if grep -qE '"[^"]*\b(nan|inf)\b[^"]*"' report.html; then fail "$data, k = $k: a place that is no number"; fi
-    done
-  done
-}
-
 # Starts a long fit in the background (its files: c.csv, l.csv), ends it by a signal, and leaves its exit code in rc.
 end_by() {
   rm -f c.csv l.csv
@@ -488,13 +430,4 @@ test_progress_on_a_terminal() {
   if grep -q 'iteration' out; then fail 'quiet is not'; fi
 }
 
-for name in $(declare -F | sed -n 's/^declare -f \(test_.*\)/\1/p'); do
-  : >out
-  : >err
-  "$name"
-done
-if [ "$failures" != 0 ]; then
-  echo "$failures failed"
-  exit 1
-fi
-echo 'all passed'
+run_tests
