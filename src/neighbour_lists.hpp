@@ -62,7 +62,9 @@ public:
     std::vector<double> coordinates_;
   };
 
-  neighbour_lists(index k, index dims) : slack_(dims), lists_(static_cast<std::size_t>(k)) {}
+  neighbour_lists(index k, index dims)
+      : slack_(dims), length_(std::min(most, width * (dims + dims / 2))),
+        lists_(static_cast<std::size_t>(k)) {}
 
   /// All are to be built anew: the clocks have been set back.
   void forget() {
@@ -124,8 +126,8 @@ private:
 
   // The nearest of x but for one, within `widest`; returns the d² that no other is below. The reach of the
   // last list is a good guess at that of this one, and saves the search for it.
-  static double gather(centroid_heap const& heap, double const* x, label except, double widest, double last,
-                       std::vector<neighbour>& found, index& distances) {
+  double gather(centroid_heap const& heap, double const* x, label except, double widest, double last,
+                std::vector<neighbour>& found, index& distances) const {
     if (last > 0 && last < widest) {
       double const limit2 = last * last * 1.1;
       found.clear();
@@ -136,18 +138,19 @@ private:
           },
           distances);
       std::erase_if(found, [&](neighbour const& n) { return n.row == except; });
-      if (std::ssize(found) >= most / 2) {
+      if (std::ssize(found) >= length_ / 2) {
         std::sort(found.begin(), found.end(), nearer);
-        if (std::ssize(found) <= most) return limit2;
-        double const reach2 = found[most].d2;
-        found.resize(most);
+        if (std::ssize(found) <= length_) return limit2;
+        double const reach2 = found[static_cast<std::size_t>(length_)].d2;
+        found.resize(static_cast<std::size_t>(length_));
         return reach2;
       }
     }
-    return find_nearest(heap, x, except, most, widest * widest, found, distances);
+    return find_nearest(heap, x, except, length_, widest * widest, found, distances);
   }
 
   slack slack_;
+  index length_; // more are needed in more dimensions
   std::vector<list> lists_;
   std::array<std::mutex, 64> guards_;
 };
