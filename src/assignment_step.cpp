@@ -10,8 +10,8 @@
 namespace kopse {
 
 namespace {
-constexpr std::string_view algorithm_names[] = {"lloyd",    "hamerly",   "elkan",  "yinyang",
-                                                "exponion", "blacklist", "filter", "dualtree", "frontier"};
+constexpr std::string_view algorithm_names[] = {"lloyd",     "hamerly", "elkan",    "yinyang", "exponion",
+                                                "blacklist", "filter",  "dualtree", "frontier"};
 
 struct alias {
   std::string_view name, algorithm, tree;

@@ -21,9 +21,9 @@
 // The first assignment, and every one before most leases would last, are made by `filter`, which gives no
 // leases: they are all found in the first walk. What decides is counted work, never time.
 //
-// Memory, besides tree_step's: 13 bytes a point, 8 a node, and about 1000 a cluster for clocks and lists, none
-// of it O(k²). Use it for large n and k in low dimension (d to about 8) and for runs to convergence; for a few
-// iterations it is `filter`. docs/frontier.md has what was tried and left out.
+// Memory, besides tree_step's: 13 bytes a point, 8 a node, and about 1000 a cluster for clocks and lists,
+// none of it O(k²). Use it for large n and k in low dimension (d to about 8) and for runs to convergence; for
+// a few iterations it is `filter`. docs/frontier.md has what was tried and left out.
 #pragma once
 
 #include "filter.hpp"
