@@ -3,9 +3,9 @@
 #include <chrono>
 #include <cmath>
 
+#include "fit_common.hpp"
 #include "kopse/kmeans.hpp"
 #include "kopse/seeding.hpp"
-#include "nearest.hpp"
 #include "step_common.hpp"
 #include "verify.hpp"
 
@@ -57,17 +57,6 @@ void check(index n, index d, index k, options const& o) {
   }
 }
 
-// Weights times the power of two that brings the largest into [1, 2): then w·d² overflows no sooner than d².
-std::vector<double> scaled(std::span<double const> weights, int& exponent) {
-  double largest = 0;
-  for (double const w : weights) largest = std::max(largest, w);
-  exponent = weights.empty() ? 0 : std::ilogb(largest);
-  if (exponent == 0) return {};
-  std::vector<double> out(weights.begin(), weights.end());
-  for (double& w : out) w = std::ldexp(w, -exponent);
-  return out;
-}
-
 void add_warnings(result& r, index k, options const& o) {
   index const used = k - r.empty_clusters;
   if (r.empty_clusters > 0 && r.inertia == 0)
@@ -81,13 +70,6 @@ void add_warnings(result& r, index k, options const& o) {
                          + " iterations, before it converged");
   if (o.centroids && o.restarts > 1)
     r.warnings.push_back("starting centroids were given: one run in place of " + std::to_string(o.restarts));
-}
-
-// Where all threads are left to us: a small problem is done sooner than others have woken up, the more so
-// where they have to wait for a core.
-int worthwhile(int threads, index n, index k) {
-  constexpr double few_distances = 1 << 20;
-  return threads == 0 && static_cast<double>(n) * static_cast<double>(k) < few_distances ? 1 : threads;
 }
 
 template <class Real> result fit_any(point_set<Real> points, index k, options o, built_tree<Real> tree = {}) {
@@ -146,41 +128,6 @@ template <class Real> result fit_any(point_set<Real> points, index k, options o,
   return best;
 }
 
-template <class Real>
-std::vector<label> predict_any(matrix_view<Real> rows, matrix_view<double> centroids, int threads) {
-  float_environment const environment;
-  worker_scope const workers;
-  step_options options;
-  options.threads = worthwhile(threads, rows.rows(), centroids.rows());
-  resolve(options);
-  if (rows.cols() != centroids.cols())
-    throw error("the rows have " + std::to_string(rows.cols()) + " columns, the centroids "
-                + std::to_string(centroids.cols()));
-  if (centroids.rows() < 1) throw error("there are no centroids");
-  validate(point_set<Real>(rows), options.threads);
-  try {
-    validate(point_set<double>(centroids));
-  } catch (error const& e) {
-    throw error(std::string("centroids: ") + e.what());
-  }
-  std::vector<label> labels(static_cast<std::size_t>(rows.rows()));
-  // Many points and centroids in low dimension: a first assignment by trees, otherwise brute force; the same
-  // labels.
-  if (rows.rows() >= 4096 && centroids.rows() >= 128 && rows.cols() <= 8) {
-    point_set<Real> const points(rows);
-    sum_layout const layout = summarise(points, false, options.threads).layout();
-    auto const step = step_maker<Real>(points, layout, options).make(centroids.rows());
-    step->assign(centroids);
-    step->labels(labels);
-    return labels;
-  }
-  for_blocks(rows.rows(), tile_points, options.threads, [&](index first, index last) {
-    matrix<double> scratch(rows.cols() + 2, tile_points);
-    nearest_of_tile(rows.slice(first, last), centroids, scratch.row(0), labels.data() + first);
-  });
-  return labels;
-}
-
 } // namespace
 
 result fit(point_set<double> points, index k, options const& o) { return fit_any(points, k, o); }
@@ -190,13 +137,6 @@ result fit(point_set<double> points, index k, options const& o, built_tree<doubl
 }
 result fit(point_set<float> points, index k, options const& o, built_tree<float> const& tree) {
   return fit_any(points, k, o, tree);
-}
-
-std::vector<label> predict(matrix_view<double> rows, matrix_view<double> centroids, int threads) {
-  return predict_any(rows, centroids, threads);
-}
-std::vector<label> predict(matrix_view<float> rows, matrix_view<double> centroids, int threads) {
-  return predict_any(rows, centroids, threads);
 }
 
 } // namespace kopse

@@ -56,8 +56,8 @@ double available_memory() { return std::min(system_memory(), address_space()); }
 
 void require_memory(std::string_view what, double bytes, double available) {
   if (bytes <= available) return;
-  throw error(std::string(what) + " needs " + in_words(bytes) + " of memory, " + in_words(available)
-              + " are available");
+  throw memory_error(std::string(what) + " needs " + in_words(bytes) + " of memory, " + in_words(available)
+                     + " are available");
 }
 
 } // namespace kopse

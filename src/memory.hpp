@@ -10,7 +10,7 @@ namespace kopse {
 /// space leaves. Infinite where neither can be told.
 double available_memory();
 
-/// Throws error, with both numbers, when `what` needs more bytes than are available.
+/// Throws memory_error, with both numbers, when `what` needs more bytes than are available.
 void require_memory(std::string_view what, double bytes, double available = available_memory());
 
 } // namespace kopse

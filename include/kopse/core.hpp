@@ -34,6 +34,12 @@ public:
   using error::error;
 };
 
+/// What was asked for needs more memory than there is; found out before any was taken.
+class memory_error : public error {
+public:
+  using error::error;
+};
+
 /// The caller raised options::stop; nothing was returned.
 class interrupted : public error {
 public:

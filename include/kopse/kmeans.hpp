@@ -110,8 +110,25 @@ result fit(point_set<float> points, index k, options const& options = kopse::opt
 result fit(point_set<double> points, index k, options const& options, built_tree<double> const& tree);
 result fit(point_set<float> points, index k, options const& options, built_tree<float> const& tree);
 
-/// The nearest centroid of every row, ties to the lowest index; on so many threads (0: all).
-std::vector<label> predict(matrix_view<double> rows, matrix_view<double> centroids, int threads = 0);
-std::vector<label> predict(matrix_view<float> rows, matrix_view<double> centroids, int threads = 0);
+/// The nearest centroid of every row, ties to the lowest index; on so many threads (0: all). Throws error for
+/// values that fit() refuses and for widths that differ, interrupted if `stop` is raised.
+std::vector<label> predict(matrix_view<double> rows, matrix_view<double> centroids, int threads = 0,
+                           std::atomic<bool> const* stop = nullptr);
+std::vector<label> predict(matrix_view<float> rows, matrix_view<double> centroids, int threads = 0,
+                           std::atomic<bool> const* stop = nullptr);
+
+/// Σ w·d² from each row to its nearest centroid: of the rows, weights and centroids of a fit, its inertia,
+/// bit for bit. Throws as predict() does.
+double inertia(point_set<double> points, matrix_view<double> centroids, int threads = 0,
+               std::atomic<bool> const* stop = nullptr);
+double inertia(point_set<float> points, matrix_view<double> centroids, int threads = 0,
+               std::atomic<bool> const* stop = nullptr);
+
+/// All distances (not squared), n × k: the root of the computed d², rounded, to float for float rows. Throws
+/// as predict() does.
+matrix<double> distances(matrix_view<double> rows, matrix_view<double> centroids, int threads = 0,
+                         std::atomic<bool> const* stop = nullptr);
+matrix<float> distances(matrix_view<float> rows, matrix_view<double> centroids, int threads = 0,
+                        std::atomic<bool> const* stop = nullptr);
 
 } // namespace kopse
