@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the files of the module kopse._core share: arrays in and out, and work that Python can interrupt.
+//
+// The module is a thin layer: it takes arrays as they lie in memory (rows without gaps, float or double),
+// calls the library, and hands over what it returns without a copy. What users meet is python/kopse/*.py.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <functional>
+#include <optional>
+#include <span>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "kopse/kopse.hpp"
+
+namespace kopse::python {
+
+namespace nb = nanobind;
+
+/// Read where they are; read-only arrays will do.
+template <class Real> using rows_in = nb::ndarray<Real const, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using numbers_in = nb::ndarray<double const, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+template <class Real> matrix_view<Real> view(rows_in<Real> const& rows) {
+  return {rows.data(), static_cast<index>(rows.shape(0)), static_cast<index>(rows.shape(1))};
+}
+
+template <class Real>
+point_set<Real> points(rows_in<Real> const& rows, std::optional<numbers_in> const& weights) {
+  std::span<double const> const w =
+      weights ? std::span(weights->data(), weights->shape(0)) : std::span<double const>();
+  return {view(rows), w};
+}
+
+/// An array of numpy's that owns what it is given.
+template <class Number> using vector_out = nb::ndarray<nb::numpy, Number, nb::ndim<1>>;
+template <class Number> using matrix_out = nb::ndarray<nb::numpy, Number, nb::ndim<2>>;
+
+template <class Number> vector_out<Number> to_numpy(std::vector<Number>&& values) {
+  auto* const kept = new std::vector<Number>(std::move(values));
+  nb::capsule const owner(kept, [](void* p) noexcept { delete static_cast<std::vector<Number>*>(p); });
+  return {kept->data(), {kept->size()}, owner};
+}
+template <class Number> matrix_out<Number> to_numpy(matrix<Number>&& values) {
+  auto* const kept = new matrix<Number>(std::move(values));
+  nb::capsule const owner(kept, [](void* p) noexcept { delete static_cast<matrix<Number>*>(p); });
+  return {
+      kept->row(0), {static_cast<std::size_t>(kept->rows()), static_cast<std::size_t>(kept->cols())}, owner};
+}
+
+/// A tree on rows of either type.
+struct tree {
+  std::variant<built_tree<double>, built_tree<float>> built;
+};
+
+/// One iteration as Python sees it: the keys of the trace of --stats (docs/command_line.md).
+nb::dict to_dict(iteration_record const& record);
+
+/// Runs work(stop, observer) on a thread of its own, without the GIL, while this thread waits and sees to
+/// what Python wants: signals, so that Ctrl-C ends the work within a moment, and callback(iteration, record)
+/// after each iteration, unless it is None. What Python raises stops the work and is raised from here. To be
+/// called with the GIL.
+void supervise(nb::handle callback,
+               std::function<void(std::atomic<bool> const& stop, observer const& each)> const& work);
+
+void bind_options(nb::module_& m);
+void bind_fit(nb::module_& m);
+void bind_tree(nb::module_& m);
+void bind_predict(nb::module_& m);
+
+} // namespace kopse::python

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Options as an object with attributes, and fit(): results become dictionaries.
+#include "bindings.hpp"
+
+namespace kopse::python {
+
+nb::dict to_dict(iteration_record const& record) {
+  nb::dict prunes;
+  for (std::size_t rule = 0; rule < record.work.prunes.size(); ++rule)
+    prunes[name(static_cast<prune_rule>(rule))] = record.work.prunes[rule];
+  nb::dict out;
+  out["seconds"] = record.seconds;
+  out["distances"] = record.work.distances;
+  out["node_scores"] = record.work.node_scores;
+  out["prunes"] = prunes;
+  out["labels_changed"] = record.labels_changed;
+  out["largest_movement"] = record.largest_movement;
+  out["inertia"] = record.inertia;
+  return out;
+}
+
+namespace {
+
+// The keys of --stats (docs/command_line.md), as far as they concern a fit in memory.
+nb::dict stats_of(result const& r, index n, index d, options const& o) {
+  nb::dict seconds;
+  seconds["tree"] = r.seconds.tree;
+  seconds["seed"] = r.seconds.seed;
+  seconds["iterate"] = r.seconds.iterate;
+  nb::list trace;
+  for (iteration_record const& record : r.trace) trace.append(to_dict(record));
+  nb::dict out;
+  out["n"] = n;
+  out["d"] = d;
+  out["k"] = r.centroids.rows();
+  out["algorithm"] = r.algorithm;
+  out["tree"] = r.tree;
+  out["seed"] = o.seed;
+  out["iterations"] = r.iterations;
+  out["converged"] = r.converged();
+  out["reason"] = name(r.reason);
+  out["inertia"] = r.inertia;
+  out["seconds"] = seconds;
+  out["restart"] = r.best_restart;
+  out["empty_clusters"] = r.empty_clusters;
+  out["version"] = version();
+  out["trace"] = trace;
+  return out;
+}
+
+template <class Real>
+nb::dict fit_rows(rows_in<Real> const& rows, index k, options o, std::optional<numbers_in> const& weights,
+                  tree const* over, nb::handle callback) {
+  point_set<Real> const data = points(rows, weights);
+  built_tree<Real> const* built = nullptr;
+  if (over != nullptr && (built = std::get_if<built_tree<Real>>(&over->built)) == nullptr)
+    throw usage_error("the tree is on rows of another type");
+  result r;
+  supervise(callback, [&](std::atomic<bool> const& stop, observer const& each) {
+    o.stop = &stop;
+    o.on_iteration = each;
+    r = built != nullptr ? fit(data, k, o, *built) : fit(data, k, o);
+  });
+  nb::dict out;
+  out["stats"] = stats_of(r, data.size(), data.dims(), o);
+  out["warnings"] = r.warnings;
+  out["centroids"] = to_numpy(std::move(r.centroids));
+  out["labels"] = to_numpy(std::move(r.labels));
+  return out;
+}
+
+template <class Real> void bind_fit_of(nb::module_& m) {
+  m.def("fit", fit_rows<Real>, nb::arg("rows").noconvert(), nb::arg("k"), nb::arg("options"),
+        nb::arg("weights").none() = nb::none(), nb::arg("tree").none() = nb::none(),
+        nb::arg("callback").none() = nb::none());
+}
+
+} // namespace
+
+void bind_options(nb::module_& m) {
+  nb::class_<options>(m, "Options")
+      .def(nb::init<>())
+      .def_rw("algorithm", &options::algorithm)
+      .def_rw("tree", &options::tree)
+      .def_rw("leaf_size", &options::leaf_size)
+      .def_rw("groups", &options::groups)
+      .def_rw("threads", &options::threads)
+      .def_rw("init", &options::init)
+      .def_rw("restarts", &options::restarts)
+      .def_rw("seed", &options::seed)
+      .def_rw("max_iter", &options::max_iter)
+      .def_rw("tol", &options::tol)
+      .def_rw("verify", &options::verify)
+      .def(
+          "keep_empty",
+          [](options& o, bool keep) { o.empty = keep ? empty_policy::keep : empty_policy::relocate; },
+          nb::arg("keep"))
+      .def(
+          "start_from",
+          [](options& o, rows_in<double> const& rows) { o.centroids = matrix<double>(view(rows)); },
+          nb::arg("centroids").noconvert());
+}
+
+void bind_fit(nb::module_& m) {
+  bind_fit_of<double>(m);
+  bind_fit_of<float>(m);
+}
+
+} // namespace kopse::python

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: BSD-3-Clause
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+_Rows = npt.NDArray[np.float64] | npt.NDArray[np.float32]
+_Centers = npt.NDArray[np.float64]
+_Weights = npt.NDArray[np.float64] | None
+
+algorithms: tuple[str, ...]
+trees: tuple[str, ...]
+inits: tuple[str, ...]
+
+class Options:
+    algorithm: str
+    tree: str
+    leaf_size: int
+    groups: int
+    threads: int
+    init: str
+    restarts: int
+    seed: int
+    max_iter: int
+    tol: float
+    verify: bool
+    def __init__(self) -> None: ...
+    def keep_empty(self, keep: bool) -> None: ...
+    def start_from(self, centroids: _Centers) -> None: ...
+
+class Tree:
+    @property
+    def name(self) -> str: ...
+    @property
+    def node_count(self) -> int: ...
+
+def version() -> str: ...
+def available_threads() -> int: ...
+def uses_tree(algorithm: str) -> bool: ...
+def build_tree(rows: _Rows, name: str, leaf_size: int, threads: int) -> Tree: ...
+def fit(
+    rows: _Rows,
+    k: int,
+    options: Options,
+    weights: _Weights = None,
+    tree: Tree | None = None,
+    callback: Callable[[int, dict[str, Any]], object] | None = None,
+) -> dict[str, Any]: ...
+def predict(rows: _Rows, centroids: _Centers, threads: int) -> npt.NDArray[np.int32]: ...
+def distances(rows: _Rows, centroids: _Centers, threads: int) -> _Rows: ...
+def inertia(rows: _Rows, centroids: _Centers, weights: _Weights, threads: int) -> float: ...

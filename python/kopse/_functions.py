@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""k-means as functions: arrays in, a result out, no estimator and no scikit-learn."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from . import _core
+from ._arrays import as_centers, as_rows, as_weights
+from ._progress import Callback, Progress
+from ._settings import as_int, options
+from ._tree import Tree
+from ._warnings import ConvergenceWarning
+
+DEFAULT_INIT = "k-means++" if "k-means++" in _core.inits else "random"
+
+
+@dataclass(frozen=True)
+class KMeansResult:
+    """What `kmeans` returns.
+
+    Attributes
+    ----------
+    centers : ndarray of shape (k, n_features), float64
+        In the units of the data.
+    labels : ndarray of shape (n_samples,), int32
+        The nearest center of each row, ties to the lowest.
+    inertia : float
+        Sum of weight times squared distance to the nearest center: exact, rounded once.
+    n_iter : int
+        Assignments made, the last that changed nothing included.
+    converged : bool
+        Whether the last of them changed no label.
+    stats : dict
+        The run in numbers, with a ``trace`` by iteration: the keys of ``kopse fit --stats`` (docs/command_line.md).
+    warnings : list of str
+        What was warned of.
+    """
+
+    centers: npt.NDArray[np.float64]
+    labels: npt.NDArray[np.int32]
+    inertia: float
+    n_iter: int
+    converged: bool
+    stats: dict[str, Any] = field(repr=False)
+    warnings: list[str] = field(repr=False)
+
+
+def result_of(run: dict[str, Any]) -> KMeansResult:
+    """From what the library returned."""
+    stats = run["stats"]
+    return KMeansResult(
+        run["centroids"], run["labels"], stats["inertia"], stats["iterations"], stats["converged"], stats, run["warnings"]
+    )
+
+
+def kmeans(
+    X: Any,
+    k: int,
+    *,
+    sample_weight: Any = None,
+    init: Any = DEFAULT_INIT,
+    n_init: int = 1,
+    max_iter: int = 300,
+    tol: float = 0.0,
+    seed: int = 0,
+    algorithm: str = "auto",
+    tree: str = "kd",
+    leaf_size: int = 20,
+    empty_clusters: str = "relocate",
+    n_jobs: int | None = None,
+    verify: bool = False,
+    verbose: int = 0,
+    callback: Callback | None = None,
+) -> KMeansResult:
+    """Exact k-means.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features), or Tree
+        float32 and float64 are read in place if C-ordered, anything else is copied once. A `Tree` is used as it is.
+    k : int
+        Clusters, 1 to n_samples.
+    sample_weight : array-like of shape (n_samples,), float or None
+        >= 0; None: each row weighs 1.
+    init : str or array-like of shape (k, n_features)
+        How to start: a name, or the starting centers.
+    n_init : int
+        Runs from different starts; the least inertia wins, the first among equals.
+    max_iter : int
+        Iterations, at least 1.
+    tol : float
+        Stop when the centers' squared shifts sum to at most ``tol`` times the mean variance of the columns.
+        0: only when no label changes.
+    seed : int
+        Of the random numbers, 0 to 2**64 - 1. The same seed gives the same start as ``kopse fit --seed``.
+    algorithm : str
+        'auto' or one of ``kopse._core.algorithms`` (docs/algorithms.md). All give the same bits.
+    tree : str
+        One of ``kopse._core.trees`` (docs/space_trees.md).
+    leaf_size : int
+        Most rows in a leaf of the tree.
+    empty_clusters : {'relocate', 'keep'}
+        An empty cluster takes the row farthest from its own center, or stays where it is.
+    n_jobs : int or None
+        Threads; None: all cores. Does not change the result.
+    verify : bool
+        Run brute force beside it; RuntimeError where they differ. Slow.
+    verbose : int
+        1: one line of progress on stderr; 2: a line an iteration.
+    callback : callable or None
+        ``callback(iteration, record)`` after each iteration, in the calling thread; what it raises ends the run.
+        `record` is an entry of ``stats['trace']``.
+
+    Returns
+    -------
+    KMeansResult
+
+    Raises
+    ------
+    ValueError
+        For values that are not finite or beyond 1e150 (naming row and column), weights that are negative or all
+        0, k > n_samples, and any setting that cannot be.
+    MemoryError
+        If an algorithm's tables would not fit.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If it stopped at ``max_iter``, or clusters are empty.
+
+    References
+    ----------
+    R. R. Curtin, "Dual-tree k-means with bounded iteration runtime", arXiv:1601.03754.
+
+    Examples
+    --------
+    >>> import numpy as np, kopse
+    >>> X = np.array([[1.0, 2], [1, 4], [1, 0], [10, 2], [10, 4], [10, 0]])
+    >>> run = kopse.kmeans(X, 2, init=X[[0, 3]])
+    >>> run.centers
+    array([[ 1.,  2.],
+           [10.,  2.]])
+    >>> run.labels
+    array([0, 0, 0, 1, 1, 1], dtype=int32)
+    >>> run.inertia, run.n_iter, run.converged
+    (16.0, 2, True)
+    """
+    over = X._built if isinstance(X, Tree) else None
+    rows = X.rows if isinstance(X, Tree) else as_rows(X)
+    n, d = rows.shape
+    k = as_int(k, "k", 1)
+    if k > n:
+        raise ValueError(f"n_samples={n} should be >= k={k}.")
+    o = options(
+        k=k, d=d, algorithm=algorithm, tree=tree, leaf_size=leaf_size, max_iter=max_iter, tol=tol, seed=seed,
+        n_init=n_init, empty_clusters=empty_clusters, n_jobs=n_jobs, verify=verify,
+    )  # fmt: skip
+    if isinstance(init, str):
+        o.init = init
+    else:
+        o.start_from(as_centers(init, k, d))
+    with Progress(verbose, callback, n, k, o.max_iter, o.restarts) as progress:
+        run = result_of(_core.fit(rows, k, o, as_weights(sample_weight, n), over, progress.wanted))
+    for message in run.warnings:
+        warnings.warn(message, ConvergenceWarning, stacklevel=2)
+    return run

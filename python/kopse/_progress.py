@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""How far a run is: one line that is written over in terminals and notebooks, lines of text elsewhere."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any, TextIO
+
+Record = dict[str, Any]
+Callback = Callable[[int, Record], object]
+
+PAUSE = 0.1  # seconds between two updates in place
+
+
+def in_place(stream: TextIO) -> bool:
+    """Does \\r bring us back to the start of the line? In a terminal, and in a notebook's output."""
+    return bool(getattr(stream, "isatty", lambda: False)()) or type(stream).__module__.startswith("ipykernel")
+
+
+class Progress:
+    """Calls the user's callback, and prints.
+
+    verbose=1 keeps one line up to date where it can be written over, and otherwise prints the last iteration alone;
+    verbose=2 prints a line an iteration.
+    """
+
+    def __init__(self, verbose: int, callback: Callback | None, n: int, k: int, max_iter: int, runs: int = 1) -> None:
+        self.verbose = verbose
+        self.callback = callback
+        self.pairs = n * k
+        self.max_iter = max_iter
+        self.run, self.runs = 0, runs
+        self.stream = sys.stderr
+        self.rewrites = verbose == 1 and in_place(self.stream)
+        self.start = time.monotonic()
+        self.shown = -1.0
+        self.line = ""
+        self.width = 0
+
+    @property
+    def wanted(self) -> Callback | None:
+        """What to call after each iteration; None if nobody wants to know."""
+        return self if self.verbose or self.callback is not None else None
+
+    def __call__(self, iteration: int, record: Record) -> None:
+        if self.callback is not None:
+            self.callback(iteration, record)
+        if iteration == 1:
+            self.run += 1
+            self.start = time.monotonic() - record["seconds"]
+        if not self.verbose:
+            return
+        seconds = time.monotonic() - self.start
+        self.line = self.describe(iteration, record, seconds)
+        if self.verbose > 1:
+            print(self.line, file=self.stream, flush=True)
+        elif self.rewrites and time.monotonic() - self.shown >= PAUSE:
+            self.shown = time.monotonic()
+            self.rewrite()
+
+    def describe(self, iteration: int, record: Record, seconds: float) -> str:
+        pruned = 100 * (1 - record["distances"] / self.pairs)
+        pace = iteration / seconds if seconds > 0 else 0.0
+        which = f"run {self.run}/{self.runs}, " if self.runs > 1 else ""
+        return (
+            f"k-means: {which}iteration {iteration} (of {self.max_iter} at most), {record['labels_changed']:,} labels changed, "
+            f"inertia {record['inertia']:.6g}, {pruned:.2f} % pruned [{seconds:.1f} s, {pace:.3g}/s]"
+        )
+
+    def rewrite(self) -> None:
+        # Blanks wipe what is left of a longer line; a notebook knows no control sequence for it.
+        self.stream.write("\r" + self.line.ljust(self.width))
+        self.stream.flush()
+        self.width = len(self.line)
+
+    def __enter__(self) -> Progress:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None) -> None:
+        if self.verbose != 1 or not self.line:
+            return
+        if self.rewrites:
+            self.rewrite()
+            self.stream.write("\n")
+        else:
+            self.stream.write(self.line + "\n")
+        self.stream.flush()

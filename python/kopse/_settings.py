@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Settings that functions and estimators share, checked and handed to the library."""
+
+from __future__ import annotations
+
+import math
+import numbers
+import os
+from typing import Any
+
+from . import _core
+
+EMPTY_POLICIES = ("relocate", "keep")
+FEW_COLUMNS = 8  # where trees pay (docs/algorithms.md)
+FEW_CLUSTERS = 100
+
+
+def as_int(value: Any, name: str, least: int, most: int | None = None) -> int:
+    """An integer, of numpy's too, within bounds."""
+    if not isinstance(value, numbers.Integral) or isinstance(value, bool) or value < least or (most is not None and value > most):
+        bounds = f">= {least}" if most is None else f"in [{least}, {most}]"
+        raise ValueError(f"{name} must be an int {bounds}. Got {value!r} instead.")
+    return int(value)
+
+
+def as_tol(value: Any) -> float:
+    """A tolerance: a number >= 0."""
+    if not isinstance(value, numbers.Real) or isinstance(value, bool) or math.isnan(value) or value < 0:
+        raise ValueError(f"tol must be a float >= 0. Got {value!r} instead.")
+    return float(value)
+
+
+def one_of(value: Any, name: str, known: tuple[str, ...]) -> str:
+    """One of a list of names."""
+    if not isinstance(value, str) or value not in known:
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, known))}. Got {value!r} instead.")
+    return value
+
+
+def threads(n_jobs: int | None) -> int:
+    """Threads by joblib's convention; 0 = as many as there are, fewer where the work is small.
+
+    None means all, but no more than the environment's OMP_NUM_THREADS, by which joblib shares the cores among
+    its worker processes; -1 all whatever it says, -2 all but one.
+    """
+    if n_jobs is None:
+        limit = os.environ.get("OMP_NUM_THREADS", "").split(",")[0]
+        return min(int(limit), _core.available_threads()) if limit.isdigit() and int(limit) > 0 else 0
+    jobs = as_int(n_jobs, "n_jobs", -(2**31), 2**31 - 1)
+    if jobs == 0:
+        raise ValueError("n_jobs == 0 has no meaning: None is all cores, 1 one, -2 all but one")
+    if jobs < -1:
+        return max(1, _core.available_threads() + 1 + jobs)
+    return max(0, jobs)
+
+
+def choose_algorithm(algorithm: Any, k: int, d: int) -> str:
+    """A name, 'auto' resolved: by trees in few columns, by bounds on points in many. The result is the same."""
+    if not isinstance(algorithm, str):
+        raise ValueError(f"algorithm must be a name: 'auto' or one of {', '.join(_core.algorithms)}. Got {algorithm!r} instead.")
+    if algorithm != "auto":
+        return algorithm
+    if d <= FEW_COLUMNS:
+        return "frontier"
+    return "hamerly" if k <= FEW_CLUSTERS else "exponion"
+
+
+def options(
+    *,
+    k: int,
+    d: int,
+    algorithm: Any,
+    tree: Any,
+    leaf_size: Any,
+    max_iter: Any,
+    tol: Any,
+    empty_clusters: Any,
+    n_jobs: Any,
+    seed: Any = 0,
+    n_init: Any = 1,
+    verify: bool = False,
+) -> _core.Options:
+    """The library's options; ValueError for what cannot be, naming the parameter."""
+    o = _core.Options()
+    o.algorithm = choose_algorithm(algorithm, k, d)
+    if not isinstance(tree, str):
+        raise ValueError(f"tree must be one of {', '.join(map(repr, _core.trees))}. Got {tree!r} instead.")
+    o.tree = tree
+    o.leaf_size = as_int(leaf_size, "leaf_size", 1, 2**62)
+    o.max_iter = as_int(max_iter, "max_iter", 1, 2**62)
+    o.tol = as_tol(tol)
+    o.keep_empty(one_of(empty_clusters, "empty_clusters", EMPTY_POLICIES) == "keep")
+    o.threads = threads(n_jobs)
+    o.seed = as_int(seed, "seed", 0, 2**64 - 1)
+    o.restarts = as_int(n_init, "n_init", 1, 2**31)
+    o.verify = bool(verify)
+    return o
