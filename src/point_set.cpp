@@ -73,7 +73,7 @@ template <class Real> void validate(point_set<Real> const& points, int threads) 
     throw error("the weight of row " + std::to_string(points.offset + i) + " (counted from 0) is "
                 + describe(points.weight(i)) + ": expected a finite number >= 0");
   if (first_of(n, threads, [&](index i) { return points.weight(i) > 0; }) == n)
-    throw error("all weights are 0: expected at least one row of weight > 0");
+    throw error("all weights are zero: expected at least one row of weight > 0");
 }
 template void validate<float>(point_set<float> const&, int);
 template void validate<double>(point_set<double> const&, int);
