@@ -51,8 +51,9 @@ struct choice_result {
   std::vector<std::string> warnings;
 };
 
-/// `2:4096` = 2, 4, 8, … 4096; `2:100:7` = 2, 9, 16, …; `2:1000:x1.5` = each 1.5 times the one before; several
-/// of these or single numbers between commas. Ascending, each once. Throws usage_error naming the part.
+/// `2:4096` = 2, 4, 8, … 4096; `2:100:7` = 2, 9, 16, …; `2:1000:x1.5` = each 1.5 times the one before;
+/// several of these or single numbers between commas. Ascending, each once. Throws usage_error naming the
+/// part.
 std::vector<index> parse_ks(std::string_view text);
 
 /// Fits for each of `ks` (1 .. n), options.restarts starts each and a warm one; the least inertia counts.
@@ -76,7 +77,7 @@ struct x_means_result : result {
   index k = 0;
   double bic = 0;
   std::vector<x_means_round> rounds;
-  index tree_builds = 0;      ///< how often a tree was built on the points
+  index tree_builds = 0;       ///< how often a tree was built on the points
   index nodes_taken_whole = 0; ///< by the 2-means inside clusters: each stands for all its points
 };
 
