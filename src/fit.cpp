@@ -3,9 +3,9 @@
 #include <chrono>
 #include <cmath>
 
-#include "fit_common.hpp"
+#include "input_checks.hpp"
 #include "kopse/kmeans.hpp"
-#include "kopse/seeding.hpp"
+#include "seeding_methods.hpp"
 #include "step_common.hpp"
 #include "verify.hpp"
 
@@ -27,22 +27,9 @@ private:
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
-std::string shape(index rows, index cols) { return std::to_string(rows) + " x " + std::to_string(cols); }
-
-constexpr index most_columns = index{1} << 24; // with values up to 1e150, squared distances stay finite
-
 void check(index n, index d, index k, options const& o) {
-  if (n < 1 || d < 1)
-    throw error("the data are " + shape(n, d) + ": expected at least one row and one column");
-  if (d > most_columns)
-    throw error("the data have " + std::to_string(d) + " columns: expected at most "
-                + std::to_string(most_columns));
-  if (k < 1) throw usage_error("k = " + std::to_string(k) + ": expected at least 1 cluster");
-  if (k > n)
-    throw usage_error("k = " + std::to_string(k) + " is more than the " + std::to_string(n)
-                      + " rows there are");
-  if (k > std::numeric_limits<label>::max())
-    throw usage_error("k = " + std::to_string(k) + ": expected less than 2^31");
+  check_shape(n, d);
+  check_k(n, k);
   if (o.max_iter < 1) throw usage_error("max_iter = " + std::to_string(o.max_iter) + ": expected at least 1");
   if (!(o.tol >= 0)) throw usage_error("tol = " + std::to_string(o.tol) + ": expected a number >= 0");
   if (o.restarts < 1) throw usage_error("restarts = " + std::to_string(o.restarts) + ": expected at least 1");
@@ -72,11 +59,27 @@ void add_warnings(result& r, index k, options const& o) {
     r.warnings.push_back("starting centroids were given: one run in place of " + std::to_string(o.restarts));
 }
 
+seeding_options of_seeding(options const& o) {
+  seeding_options s;
+  s.init = o.init, s.seed = o.seed, s.candidates = o.candidates, s.threads = o.threads, s.stop = o.stop;
+  resolve(s);
+  return s;
+}
+
+// The tree of the steps where they have one, else one more, if it is needed to start.
+template <class Real>
+built_tree<Real> tree_to_seed(matrix_view<Real> rows, built_tree<Real> const& of_steps, options const& o,
+                              seeding_options const& starting) {
+  if (of_steps || o.centroids || !seeding_uses_tree(starting.init)) return of_steps;
+  return build_tree(rows, starting.tree, starting.leaf_size, starting.threads);
+}
+
 template <class Real> result fit_any(point_set<Real> points, index k, options o, built_tree<Real> tree = {}) {
   float_environment const environment;
   worker_scope const workers;
   o.threads = worthwhile(o.threads, points.size(), k);
   resolve(o);
+  seeding_options starting = of_seeding(o);
   check(points.size(), points.dims(), k, o);
   validate(points, o.threads);
   int exponent = 0;
@@ -98,15 +101,18 @@ template <class Real> result fit_any(point_set<Real> points, index k, options o,
   result best;
   phase_seconds seconds;
   step_maker<Real> maker(points, layout, o, std::move(tree));
+  built_tree<Real> seeding_tree;
   {
     stopwatch const watch(seconds.tree);
     maker.build();
+    seeding_tree = tree_to_seed(points.rows, maker.tree(), o, starting);
   }
   for (index restart = 0; restart < (o.centroids ? 1 : o.restarts); ++restart) {
     matrix<double> start;
     {
       stopwatch const watch(seconds.seed);
-      start = o.centroids ? *o.centroids : seed(o.init, points, k, o.seed, restart);
+      starting.restart = restart;
+      start = o.centroids ? *o.centroids : seed_checked<Real>({points, seeding_tree, k, starting}).centroids;
     }
     stopwatch const watch(seconds.iterate);
     std::unique_ptr<assignment_step> step = maker.make(k);

@@ -2,7 +2,7 @@
 // New rows against centroids: labels, inertia, distances.
 #include <cmath>
 
-#include "fit_common.hpp"
+#include "input_checks.hpp"
 #include "kopse/kmeans.hpp"
 #include "nearest.hpp"
 #include "step_common.hpp"

@@ -4,6 +4,7 @@
 
 #include "any_tree.hpp"
 #include "blacklist.hpp"
+#include "d2_field.hpp"
 #include "filter.hpp"
 #include "frontier.hpp"
 #include "kopse/dual_tree_step.hpp"
@@ -27,6 +28,11 @@ public:
       return std::make_unique<frontier_step<Tree>>(tree_, points, layout, k, options);
     return std::make_unique<dual_tree_step<Tree>>(tree_, points, layout, k, options.stop, options.bisector,
                                                   options.threads);
+  }
+
+  std::unique_ptr<d2_field> make_field(point_set<real> const& points, mass_layout const& layout, int threads,
+                                       std::atomic<bool> const* stop) const override {
+    return std::make_unique<tree_field<Tree>>(tree_, points, layout, threads, stop);
   }
 
   index node_count() const override { return tree_->node_count(); }
