@@ -58,6 +58,11 @@ template <class Number> matrix_out<Number> to_numpy(matrix<Number>&& values) {
 /// A tree on rows of either type.
 struct tree {
   std::variant<built_tree<double>, built_tree<float>> built;
+
+  template <class Real> built_tree<Real> const& of() const {
+    if (auto const* const found = std::get_if<built_tree<Real>>(&built)) return *found;
+    throw usage_error("the tree is on rows of another type");
+  }
 };
 
 /// One iteration as Python sees it: the keys of the trace of --stats (docs/command_line.md).
@@ -72,6 +77,7 @@ void supervise(nb::handle callback,
 
 void bind_options(nb::module_& m);
 void bind_fit(nb::module_& m);
+void bind_seeding(nb::module_& m);
 void bind_tree(nb::module_& m);
 void bind_predict(nb::module_& m);
 

@@ -52,14 +52,12 @@ template <class Real>
 nb::dict fit_rows(rows_in<Real> const& rows, index k, options o, std::optional<numbers_in> const& weights,
                   tree const* over, nb::handle callback) {
   point_set<Real> const data = points(rows, weights);
-  built_tree<Real> const* built = nullptr;
-  if (over != nullptr && (built = std::get_if<built_tree<Real>>(&over->built)) == nullptr)
-    throw usage_error("the tree is on rows of another type");
+  built_tree<Real> const built = over != nullptr ? over->of<Real>() : built_tree<Real>();
   result r;
   supervise(callback, [&](std::atomic<bool> const& stop, observer const& each) {
     o.stop = &stop;
     o.on_iteration = each;
-    r = built != nullptr ? fit(data, k, o, *built) : fit(data, k, o);
+    r = built ? fit(data, k, o, built) : fit(data, k, o);
   });
   nb::dict out;
   out["stats"] = stats_of(r, data.size(), data.dims(), o);
@@ -86,6 +84,7 @@ void bind_options(nb::module_& m) {
       .def_rw("groups", &options::groups)
       .def_rw("threads", &options::threads)
       .def_rw("init", &options::init)
+      .def_rw("candidates", &options::candidates)
       .def_rw("restarts", &options::restarts)
       .def_rw("seed", &options::seed)
       .def_rw("max_iter", &options::max_iter)

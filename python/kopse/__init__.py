@@ -2,7 +2,7 @@
 """Exact k-means for many points and many clusters.
 
 - `KMeans`: scikit-learn's estimator, with the same bits for any algorithm, tree and number of threads.
-- `kmeans`: the same as a function; `Tree`: a tree on the data, built once and handed to any of them.
+- `kmeans`: the same as a function; `kmeans_plusplus`: starting centers alone; `Tree`: a tree on the data, built once and handed to any of them.
 - `kopse.plots`: pictures of a run, by matplotlib.
 
 scikit-learn is imported when `KMeans` is first asked for, not before. Pages: docs/python.md of the repository.
@@ -14,7 +14,7 @@ import importlib
 from typing import TYPE_CHECKING
 
 from . import _core
-from ._functions import KMeansResult, kmeans
+from ._functions import KMeansResult, kmeans, kmeans_plusplus
 from ._tree import Tree
 from ._warnings import ConvergenceWarning
 
@@ -26,7 +26,7 @@ __version__ = _core.version()
 
 _LATER = {"KMeans": "._kmeans", "plots": ".plots"}
 
-__all__ = ["ConvergenceWarning", "KMeans", "KMeansResult", "Tree", "kmeans", "plots"]
+__all__ = ["ConvergenceWarning", "KMeans", "KMeansResult", "Tree", "kmeans", "kmeans_plusplus", "plots"]
 
 
 def __getattr__(name: str) -> object:

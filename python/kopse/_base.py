@@ -10,26 +10,18 @@ import numpy as np
 import numpy.typing as npt
 import sklearn.exceptions
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from . import _core
 from ._arrays import Rows, as_centers, as_weights, compact, first_fault, refuse_masked
 from ._functions import KMeansResult
-from ._settings import as_int, threads
+from ._settings import threads
 from ._tree import Tree
 from ._warnings import ConvergenceWarning
 
 
 class EstimatorConvergenceWarning(ConvergenceWarning, sklearn.exceptions.ConvergenceWarning):
     """Found by filters for either of its bases."""
-
-
-def seed_of(random_state: Any) -> int:
-    """An int is the seed itself, so that it gives the start of ``kopse fit --seed``; others are asked for one."""
-    if isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool):
-        return as_int(random_state, "random_state", 0, 2**64 - 1)
-    return int(check_random_state(random_state).randint(0, 2**63 - 1, dtype=np.int64))
 
 
 class BaseClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
@@ -176,6 +168,13 @@ class BaseClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         self.converged_ = run.converged
         self.stats_ = run.stats
 
-    def _warn(self, messages: list[str]) -> None:
-        for message in messages:
+    def _warn(self, run: KMeansResult) -> None:
+        stats = run.stats
+        for message in run.warnings:
+            if message.startswith("only "):
+                # In scikit-learn's words: there are filters for them.
+                message = (
+                    f"Number of distinct clusters ({stats['k'] - stats['empty_clusters']}) found smaller than n_clusters "
+                    f"({stats['k']}). Possibly due to duplicate points in X."
+                )
             warnings.warn(message, EstimatorConvergenceWarning, stacklevel=3)

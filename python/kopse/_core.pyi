@@ -20,6 +20,7 @@ class Options:
     groups: int
     threads: int
     init: str
+    candidates: int
     restarts: int
     seed: int
     max_iter: int
@@ -47,6 +48,9 @@ def fit(
     tree: Tree | None = None,
     callback: Callable[[int, dict[str, Any]], object] | None = None,
 ) -> dict[str, Any]: ...
+def seed(
+    rows: _Rows, k: int, options: Options, weights: _Weights = None, tree: Tree | None = None
+) -> tuple[_Centers, npt.NDArray[np.int64], list[str]]: ...
 def predict(rows: _Rows, centroids: _Centers, threads: int) -> npt.NDArray[np.int32]: ...
 def distances(rows: _Rows, centroids: _Centers, threads: int) -> _Rows: ...
 def inertia(rows: _Rows, centroids: _Centers, weights: _Weights, threads: int) -> float: ...

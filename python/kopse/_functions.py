@@ -13,11 +13,11 @@ import numpy.typing as npt
 from . import _core
 from ._arrays import as_centers, as_rows, as_weights
 from ._progress import Callback, Progress
-from ._settings import as_int, options
+from ._settings import as_int, options, seed_of
 from ._tree import Tree
 from ._warnings import ConvergenceWarning
 
-DEFAULT_INIT = "k-means++" if "k-means++" in _core.inits else "random"
+DEFAULT_INIT = "k-means++"
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,8 @@ def kmeans(
     n_init: int = 1,
     max_iter: int = 300,
     tol: float = 0.0,
-    seed: int = 0,
+    random_state: Any = 0,
+    candidates: int | None = None,
     algorithm: str = "auto",
     tree: str = "kd",
     leaf_size: int = 20,
@@ -97,8 +98,10 @@ def kmeans(
     tol : float
         Stop when the centers' squared shifts sum to at most ``tol`` times the mean variance of the columns.
         0: only when no label changes.
-    seed : int
-        Of the random numbers, 0 to 2**64 - 1. The same seed gives the same start as ``kopse fit --seed``.
+    random_state : int, RandomState, Generator or None
+        An int, 0 to 2**64 - 1, gives the same start every time, on any machine: that of ``kopse fit --seed``.
+    candidates : int or None
+        Rows that k-means++ draws for each center, to take the best of them; None: 2 + ln k. (``kopse fit`` draws 1.)
     algorithm : str
         'auto' or one of ``kopse._core.algorithms`` (docs/algorithms.md). All give the same bits.
     tree : str
@@ -158,11 +161,12 @@ def kmeans(
     if k > n:
         raise ValueError(f"n_samples={n} should be >= k={k}.")
     o = options(
-        k=k, d=d, algorithm=algorithm, tree=tree, leaf_size=leaf_size, max_iter=max_iter, tol=tol, seed=seed,
-        n_init=n_init, empty_clusters=empty_clusters, n_jobs=n_jobs, verify=verify,
+        k=k, d=d, algorithm=algorithm, tree=tree, leaf_size=leaf_size, max_iter=max_iter, tol=tol, n_init=n_init,
+        trials=candidates, empty_clusters=empty_clusters, n_jobs=n_jobs, verify=verify,
     )  # fmt: skip
     if isinstance(init, str):
         o.init = init
+        o.seed = seed_of(random_state)
     else:
         o.start_from(as_centers(init, k, d))
     with Progress(verbose, callback, n, k, o.max_iter, o.restarts) as progress:
@@ -170,3 +174,72 @@ def kmeans(
     for message in run.warnings:
         warnings.warn(message, ConvergenceWarning, stacklevel=2)
     return run
+
+
+def kmeans_plusplus(
+    X: Any,
+    n_clusters: int,
+    *,
+    sample_weight: Any = None,
+    random_state: Any = 0,
+    n_local_trials: int | None = None,
+    tree: str = "kd",
+    leaf_size: int = 20,
+    n_jobs: int | None = None,
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]:
+    """Starting centers by k-means++: each row is drawn in proportion to its weighted squared distance to those before.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features), or Tree
+    n_clusters : int
+        1 to n_samples.
+    sample_weight : array-like of shape (n_samples,), float or None
+        >= 0; None: each row weighs 1. A row of weight 0 is not drawn.
+    random_state : int, RandomState, Generator or None
+        An int gives the same centers every time, on any machine.
+    n_local_trials : int or None
+        Rows drawn for each center, to take the best of them; None: 2 + ln k. 1 is the original method.
+    tree, leaf_size : str, int
+        The tree on X, where none is given. The result does not depend on it.
+    n_jobs : int or None
+        Threads; None: all cores. Does not change the result.
+
+    Returns
+    -------
+    centers : ndarray of shape (n_clusters, n_features), float64
+    indices : ndarray of shape (n_clusters,), int64
+        The rows of X that they are.
+
+    Raises
+    ------
+    ValueError
+        As for `kmeans`.
+
+    References
+    ----------
+    D. Arthur, S. Vassilvitskii, "k-means++: the advantages of careful seeding", SODA 2007.
+
+    Examples
+    --------
+    >>> import numpy as np, kopse
+    >>> X = np.array([[1.0, 2], [1, 4], [1, 0], [10, 2], [10, 4], [10, 0]])
+    >>> centers, indices = kopse.kmeans_plusplus(X, 2)
+    >>> bool((X[indices] == centers).all()), sorted(int(i) // 3 for i in indices)
+    (True, [0, 1])
+    """
+    over = X._built if isinstance(X, Tree) else None
+    rows = X.rows if isinstance(X, Tree) else as_rows(X)
+    n, d = rows.shape
+    k = as_int(n_clusters, "n_clusters", 1)
+    if k > n:
+        raise ValueError(f"n_samples={n} should be >= n_clusters={k}.")
+    o = options(
+        k=k, d=d, algorithm="auto", tree=tree, leaf_size=leaf_size, max_iter=1, tol=0, empty_clusters="relocate",
+        n_jobs=n_jobs, trials=n_local_trials,
+    )  # fmt: skip
+    o.seed = seed_of(random_state)
+    centers, indices, messages = _core.seed(rows, k, o, as_weights(sample_weight, n), over)
+    for message in messages:
+        warnings.warn(message, ConvergenceWarning, stacklevel=2)
+    return centers, indices

@@ -12,10 +12,10 @@ from sklearn.utils import check_random_state
 
 from . import _core
 from ._arrays import Rows, as_centers, as_weights
-from ._base import BaseClusterer, seed_of
+from ._base import BaseClusterer
 from ._functions import DEFAULT_INIT, KMeansResult, result_of
 from ._progress import Callback, Progress
-from ._settings import as_int, options, threads
+from ._settings import as_int, options, seed_of, threads
 from ._tree import Tree
 
 AUTO_RUNS = 10  # from a start that is a matter of luck
@@ -33,7 +33,8 @@ class KMeans(BaseClusterer):
         1 to n_samples.
     init : str, callable or array-like of shape (n_clusters, n_features), default='k-means++'
         How to start: one of ``kopse._core.inits``, the starting centers, or ``init(X, n_clusters,
-        random_state=...)`` that returns them.
+        random_state=...)`` that returns them. 'k-means++' is greedy, as scikit-learn's: of 2 + ln k rows drawn for
+        a center the best one is taken.
     n_init : 'auto' or int, default='auto'
         Runs from different starts, the least inertia wins. 'auto': 10 for 'random' and a callable, else 1.
     max_iter : int, default=300
@@ -44,7 +45,7 @@ class KMeans(BaseClusterer):
     verbose : int, default=0
         1: one line of progress on stderr; 2: a line an iteration.
     random_state : int, RandomState or None, default=None
-        An int gives the same start as ``kopse fit --seed``, on any machine.
+        An int gives the same start every time, on any machine.
     copy_x : bool, default=True
         For compatibility. X is never written to.
     algorithm : str, default='auto'
@@ -173,7 +174,7 @@ class KMeans(BaseClusterer):
             raise ValueError(f"n_samples={n} should be >= n_clusters={k}.")
         o = options(
             k=k, d=d, algorithm=self.algorithm, tree=self.tree, leaf_size=self.leaf_size, max_iter=self.max_iter,
-            tol=self.tol, seed=0, n_init=self._runs(), empty_clusters=self.empty_clusters, n_jobs=self.n_jobs,
+            tol=self.tol, n_init=self._runs(), empty_clusters=self.empty_clusters, n_jobs=self.n_jobs,
         )  # fmt: skip
         weights = as_weights(sample_weight, n)
         built = X._built if isinstance(X, Tree) else None
@@ -184,7 +185,7 @@ class KMeans(BaseClusterer):
                 self._set_start(o, k, d)
                 run = result_of(_core.fit(rows, k, o, weights, built, progress.wanted))
         self._take(run)
-        self._warn(run.warnings)
+        self._warn(run)
         return self
 
     def _runs(self) -> int:

@@ -8,6 +8,8 @@ import numbers
 import os
 from typing import Any
 
+import numpy as np
+
 from . import _core
 
 EMPTY_POLICIES = ("relocate", "keep")
@@ -17,10 +19,11 @@ FEW_CLUSTERS = 100
 
 def as_int(value: Any, name: str, least: int, most: int | None = None) -> int:
     """An integer, of numpy's too, within bounds."""
-    if not isinstance(value, numbers.Integral) or isinstance(value, bool) or value < least or (most is not None and value > most):
+    number = int(value) if isinstance(value, numbers.Integral) and not isinstance(value, bool) else None
+    if number is None or number < least or (most is not None and number > most):
         bounds = f">= {least}" if most is None else f"in [{least}, {most}]"
         raise ValueError(f"{name} must be an int {bounds}. Got {value!r} instead.")
-    return int(value)
+    return number
 
 
 def as_tol(value: Any) -> float:
@@ -65,6 +68,24 @@ def choose_algorithm(algorithm: Any, k: int, d: int) -> str:
     return "hamerly" if k <= FEW_CLUSTERS else "exponion"
 
 
+def seed_of(random_state: Any) -> int:
+    """An int is the seed itself; a RandomState, a Generator, or None, which is numpy's global one, is asked for one."""
+    if isinstance(random_state, numbers.Integral) and not isinstance(random_state, bool):
+        return as_int(random_state, "random_state", 0, 2**64 - 1)
+    if random_state is None:
+        random_state = np.random.mtrand._rand
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(0, 2**63 - 1, dtype=np.int64))
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(0, 2**63 - 1))
+    raise ValueError(f"{random_state!r} cannot be used to seed: expected an int >= 0, a RandomState, a Generator or None")
+
+
+def candidates(value: Any, k: int) -> int:
+    """Rows drawn for each centre of k-means++; None: as many as scikit-learn draws."""
+    return 2 + int(math.log(k)) if value is None else as_int(value, "candidates", 1, 2**31)
+
+
 def options(
     *,
     k: int,
@@ -76,8 +97,8 @@ def options(
     tol: Any,
     empty_clusters: Any,
     n_jobs: Any,
-    seed: Any = 0,
     n_init: Any = 1,
+    trials: Any = None,
     verify: bool = False,
 ) -> _core.Options:
     """The library's options; ValueError for what cannot be, naming the parameter."""
@@ -91,7 +112,7 @@ def options(
     o.tol = as_tol(tol)
     o.keep_empty(one_of(empty_clusters, "empty_clusters", EMPTY_POLICIES) == "keep")
     o.threads = threads(n_jobs)
-    o.seed = as_int(seed, "seed", 0, 2**64 - 1)
+    o.candidates = candidates(trials, k)
     o.restarts = as_int(n_init, "n_init", 1, 2**31)
     o.verify = bool(verify)
     return o

@@ -42,7 +42,7 @@ class Tree:
     --------
     >>> import numpy as np, kopse
     >>> tree = kopse.Tree(np.array([[1.0, 2], [1, 4], [1, 0], [10, 2], [10, 4], [10, 0]]))
-    >>> [kopse.kmeans(tree, k, seed=1).inertia for k in (1, 6)]
+    >>> [kopse.kmeans(tree, k).inertia for k in (1, 6)]
     [137.5, 0.0]
     """
 
@@ -69,7 +69,7 @@ class Tree:
         return self._built.node_count
 
     def __len__(self) -> int:
-        return self.rows.shape[0]
+        return self.shape[0]
 
     def __repr__(self) -> str:
         n, d = self.shape
