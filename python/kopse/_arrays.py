@@ -49,12 +49,17 @@ def to_float(array: npt.NDArray[Any], name: str) -> Rows:
     """float32 as it is, the rest as float64; the first entry that is no number is named."""
     if array.dtype in (np.float32, np.float64):
         return array
-    if array.dtype.kind in "mM":
-        raise ValueError(f"{name} is {array.dtype}: expected numbers; dates and durations are none")
+    refuse_dates(array, name)
     try:
         return array.astype(np.float64)
     except (TypeError, ValueError) as error:
         raise type(error)(f"{name}{first_fault(array)}: {error}") from None
+
+
+def refuse_dates(array: Any, name: str) -> None:
+    """numpy would read them as counts of days or nanoseconds."""
+    if getattr(getattr(array, "dtype", None), "kind", "x") in "mM":
+        raise ValueError(f"{name} is {array.dtype}: expected numbers; dates and durations are none")
 
 
 def first_fault(array: npt.NDArray[Any]) -> str:

@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Cluster
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from . import _core
-from ._arrays import Rows, as_centers, as_weights, compact, first_fault, refuse_masked
+from ._arrays import Rows, as_centers, as_weights, compact, first_fault, refuse_dates, refuse_masked
 from ._functions import KMeansResult
 from ._settings import threads
 from ._tree import Tree
@@ -135,6 +135,7 @@ class BaseClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         if isinstance(X, Tree):
             X = X.rows
         refuse_masked(X, "X")
+        refuse_dates(X, "X")
         try:
             # Values are looked at later, by the library, which says where a bad one is.
             rows = validate_data(
