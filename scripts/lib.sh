@@ -40,11 +40,16 @@ install_packages() {
   rm "$log"
 }
 
-# build_preset PRESET: configures and builds; says little unless something fails.
-build_preset() {
+# use_ccache: where there is one.
+use_ccache() {
   if [[ -z "${CMAKE_CXX_COMPILER_LAUNCHER:-}" ]] && command -v ccache >/dev/null; then
     export CMAKE_CXX_COMPILER_LAUNCHER=ccache
   fi
+}
+
+# build_preset PRESET: configures and builds; says little unless something fails.
+build_preset() {
+  use_ccache
   mkdir -p build
   echo "Building preset $1 in build/$1"
   if ! cmake --preset "$1" >"build/$1.log" 2>&1; then
@@ -52,4 +57,22 @@ build_preset() {
     die "cmake --preset $1 failed."
   fi
   cmake --build --preset "$1" -j "$(nproc)"
+}
+
+# build_wheel PYTHON: the package's wheel for that Python, as pip builds it for anyone; into build/python/dist, alone.
+build_wheel() {
+  local venv=build/python/venv
+  use_ccache
+  rm -rf build/python/dist
+  "$1" -m venv --clear "$venv"
+  echo "Building the wheel for $("$1" --version)"
+  "$venv/bin/python" -m pip wheel -q --disable-pip-version-check --no-deps -w build/python/dist .
+}
+
+# test_wheel: installs it with what its tests need, and runs these, the examples of its docstrings included.
+test_wheel() {
+  local venv=build/python/venv wheel
+  wheel=$(echo build/python/dist/*.whl)
+  "$venv/bin/python" -m pip install -q --disable-pip-version-check "${wheel}[plots,test]"
+  "$venv/bin/python" -m pytest -q --doctest-modules --pyargs tests/python kopse
 }
