@@ -288,6 +288,117 @@ TEST(plus_plus, draws_by_its_law) {
   }
 }
 
+// The other ways to start.
+
+TEST(seed, every_start_is_the_same_on_any_tree_and_number_of_threads) {
+  index const n = sanitized ? 400 : 3000, k = 25;
+  for (std::string_view const init : kopse::inits())
+    for (std::size_t f : {0u, 1u, 2u}) {
+      matrix<double> const x = families::make_rows<double>(
+          std::array{family::clustered, family::lattice, family::outlier}[f], n, 2, f);
+      numbers const w = families::make_weights(
+          std::array{weighting::none, weighting::with_zeros, weighting::random}[f], n, f);
+      numbers expected;
+      for (seeding_options o : ways_to_seed(2)) {
+        o.init = init, o.seed = f, o.samples = 3, o.sample_rows = n / 4;
+        seeding_result const got = kopse::seed(point_set<double>(x.view(), w), k, o);
+        if (expected.empty()) expected = values(got.centroids);
+        ASSERT_EQ(values(got.centroids), expected) << init << " " << name(o);
+        ASSERT_EQ(got.rows.empty(), !kopse::takes_rows(init));
+        for (std::size_t j = 0; j < got.rows.size(); ++j)
+          ASSERT_TRUE(std::equal(x.row(got.rows[j]), x.row(got.rows[j]) + 2,
+                                 got.centroids.row(static_cast<index>(j))));
+      }
+    }
+}
+
+// With more rows wanted than there are, all of any distance are candidates: what is left is weighted
+// k-means++.
+TEST(k_means_parallel, reclusters_its_candidates) {
+  matrix<double> const x = families::make_rows<double>(family::uniform, 150, 2, 1);
+  numbers const w = oracle::scaled_weights(families::make_weights(weighting::random, 150, 1), 150).values;
+  seeding_options o;
+  o.init = "k-means||", o.rounds = 1, o.oversampling = 1e300;
+  for (o.seed = 0; o.seed < 20; ++o.seed) {
+    index const first = oracle::plus_plus(x.view(), w, 1, o.seed)[0];
+    matrix<double> candidates(150, 2);
+    numbers weights(150);
+    for (index i = 0; i < 150; ++i) {
+      index const row = i == 0 ? first : i <= first ? i - 1 : i;
+      std::copy_n(x.row(row), 2, candidates.row(i));
+      weights[static_cast<std::size_t>(i)] = w[static_cast<std::size_t>(row)];
+    }
+    auto const expected = oracle::plus_plus(candidates.view(), weights, 12, ~o.seed);
+    auto const got = kopse::seed(point_set<double>(x.view(), w), 12, o);
+    for (index j = 0; j < 12; ++j)
+      for (index i = 0; i < 2; ++i)
+        ASSERT_EQ(got.centroids(j, i), candidates(expected[static_cast<std::size_t>(j)], i))
+            << "seed " << o.seed;
+  }
+}
+
+// Clusters that random rows miss, now and then.
+TEST(k_means_parallel, spreads_over_clusters_as_k_means_plus_plus_does) {
+  matrix<double> const x = families::make_rows<double>(family::clustered, 3000, 2, 9);
+  auto const mean_inertia = [&](char const* init) {
+    double sum = 0;
+    for (std::uint64_t seed = 0; seed < 20; ++seed) {
+      seeding_options start;
+      start.init = init, start.seed = seed, start.sample_rows = 300;
+      options o;
+      o.centroids = kopse::seed(point_set<double>(x.view()), 5, start).centroids, o.max_iter = 1;
+      sum += kopse::fit(point_set<double>(x.view()), 5, o).inertia / 20;
+    }
+    return sum;
+  };
+  double const plus_plus = mean_inertia("k-means++");
+  EXPECT_LT(mean_inertia("k-means||"), 1.3 * plus_plus);
+  EXPECT_LT(mean_inertia("refined"), plus_plus);
+  EXPECT_LT(mean_inertia("coreset"), plus_plus);
+  EXPECT_GT(mean_inertia("random"), 1.3 * plus_plus);
+}
+
+// With one sample, of all rows, it is a fit from random rows, and clustering its centroids changes nothing.
+TEST(refined, is_a_fit_of_its_samples) {
+  matrix<double> const x = families::make_rows<double>(family::clustered, 300, 3, 2);
+  seeding_options o;
+  o.init = "refined", o.samples = 1, o.sample_rows = 300;
+  for (o.seed = 0; o.seed < 10; ++o.seed) {
+    auto const order = kopse::draw_rows(300, 300, kopse::random_stream(o.seed, 0).bits(0), 0);
+    options f;
+    f.centroids = matrix<double>(7, 3);
+    for (index j = 0; j < 7; ++j)
+      std::copy_n(x.row(order[static_cast<std::size_t>(j)]), 3, f.centroids->row(j));
+    matrix<double> const expected = kopse::fit(point_set<double>(x.view()), 7, f).centroids;
+    EXPECT_EQ(values(kopse::seed(point_set<double>(x.view()), 7, o).centroids), values(expected)) << o.seed;
+  }
+}
+
+// The mean of a coreset is that of the data, on average: its weights make up for how it is drawn.
+TEST(coreset, weighs_what_it_draws) {
+  families::random r(4);
+  matrix<double> x(600, 1);
+  numbers w(600);
+  double sum = 0, weight = 0;
+  for (index i = 0; i < 600; ++i) {
+    x(i, 0) = r.one_in(20) ? 30 + r.unit() : r.unit(); // few far rows, drawn ten times as often as they weigh
+    w[static_cast<std::size_t>(i)] = r.unit() + .1;
+    sum += w[static_cast<std::size_t>(i)] * x(i, 0), weight += w[static_cast<std::size_t>(i)];
+  }
+  seeding_options o;
+  o.init = "coreset", o.sample_rows = 200;
+  double mean = 0, square_sum = 0;
+  int const seeds = sanitized ? 200 : 1000;
+  for (o.seed = 0; o.seed < static_cast<std::uint64_t>(seeds); ++o.seed) {
+    double const got = kopse::seed(point_set<double>(x.view(), w), 1, o).centroids(0, 0);
+    mean += got / seeds, square_sum += got * got / seeds;
+  }
+  double const error = std::sqrt((square_sum - mean * mean) / seeds);
+  EXPECT_GT(error, 0);
+  EXPECT_LT(error, 0.02);
+  EXPECT_NEAR(mean, sum / weight, 4 * error);
+}
+
 // What seed() refuses, and names.
 
 TEST(seed, refuses_what_cannot_be) {
