@@ -26,6 +26,7 @@ constexpr method<Real> methods[] = {{"k-means++", "kmeans++", true, true, plus_p
                                     {"k-means||", "k-means-parallel", true, true, k_means_parallel<Real>},
                                     {"refined", "", true, false, refined_start<Real>},
                                     {"coreset", "", true, false, coreset_start<Real>},
+                                    {"bisecting", "", true, false, bisecting_start<Real>},
                                     {"random", "", false, true, random_rows<Real>}};
 
 constexpr auto names = [] {

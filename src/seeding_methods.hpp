@@ -48,5 +48,6 @@ template <class Real> seeding_result plus_plus(seeding_task<Real> const& task);
 template <class Real> seeding_result k_means_parallel(seeding_task<Real> const& task);
 template <class Real> seeding_result refined_start(seeding_task<Real> const& task);
 template <class Real> seeding_result coreset_start(seeding_task<Real> const& task);
+template <class Real> seeding_result bisecting_start(seeding_task<Real> const& task);
 
 } // namespace kopse
