@@ -18,12 +18,16 @@ namespace {
 
 template <class Real> struct method {
   std::string_view name, alias;
-  bool uses_tree;
+  bool uses_tree, takes_rows;
   seeding_result (*run)(seeding_task<Real> const&);
 };
 template <class Real>
-constexpr method<Real> methods[] = {{"k-means++", "kmeans++", true, plus_plus<Real>},
-                                    {"random", "", false, random_rows<Real>}};
+constexpr method<Real> methods[] = {{"k-means++", "kmeans++", true, true, plus_plus<Real>},
+                                    {"k-means||", "k-means-parallel", true, true, k_means_parallel<Real>},
+                                    {"refined", "", true, false, refined_start<Real>},
+                                    {"coreset", "", true, false, coreset_start<Real>},
+                                    {"bisecting", "", true, false, bisecting_start<Real>},
+                                    {"random", "", false, true, random_rows<Real>}};
 
 constexpr auto names = [] {
   std::array<std::string_view, std::size(methods<double>)> all;
@@ -61,9 +65,11 @@ seeding_result seed_any(point_set<Real> points, index k, seeding_options options
 } // namespace
 
 std::span<std::string_view const> inits() { return names; }
+std::string_view resolve_init(std::string_view name) { return find_method<double>(name).name; }
+bool takes_rows(std::string_view init) { return find_method<double>(init).takes_rows; }
 
 void resolve(seeding_options& options) {
-  options.init = find_method<double>(options.init).name;
+  options.init = resolve_init(options.init);
   auto const at_least = [](index value, index least, char const* what) {
     if (value < least)
       throw usage_error(std::string(what) + " = " + std::to_string(value) + ": expected at least "

@@ -45,5 +45,9 @@ mass_layout layout_of_squares(std::span<seeding_part<Real> const> parts, matrix_
 
 template <class Real> seeding_result random_rows(seeding_task<Real> const& task);
 template <class Real> seeding_result plus_plus(seeding_task<Real> const& task);
+template <class Real> seeding_result k_means_parallel(seeding_task<Real> const& task);
+template <class Real> seeding_result refined_start(seeding_task<Real> const& task);
+template <class Real> seeding_result coreset_start(seeding_task<Real> const& task);
+template <class Real> seeding_result bisecting_start(seeding_task<Real> const& task);
 
 } // namespace kopse

@@ -9,6 +9,7 @@
 #include "frontier.hpp"
 #include "kopse/dual_tree_step.hpp"
 #include "kopse/tree/cover_tree.hpp"
+#include "node_split.hpp"
 
 namespace kopse {
 
@@ -33,6 +34,11 @@ public:
   std::unique_ptr<d2_field> make_field(point_set<real> const& points, mass_layout const& layout, int threads,
                                        std::atomic<bool> const* stop) const override {
     return std::make_unique<tree_field<Tree>>(tree_, points, layout, threads, stop);
+  }
+
+  std::unique_ptr<node_splitter> make_splitter(point_set<real> const& points, sum_layout const& layout,
+                                               int threads, std::atomic<bool> const* stop) const override {
+    return std::make_unique<tree_splitter<Tree>>(tree_, points, layout, threads, stop);
   }
 
   index node_count() const override { return tree_->node_count(); }

@@ -16,6 +16,10 @@ namespace kopse {
 
 /// The names that seeding_options::init and options::init may take, aliases aside.
 std::span<std::string_view const> inits();
+/// The name itself, or that behind an alias (kmeans++, k-means-parallel); usage_error for any other.
+std::string_view resolve_init(std::string_view name);
+/// Whether the centroids of a method (not an alias) are rows of the data.
+bool takes_rows(std::string_view init);
 
 struct seeding_options {
   std::string init = "k-means++"; ///< one of inits()
