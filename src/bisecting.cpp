@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "node_split.hpp"
+#include "bisecting.hpp"
 #include "seeding_methods.hpp"
 
 namespace kopse {
@@ -31,20 +31,15 @@ std::vector<std::size_t> largest_ones(std::vector<cluster_part> const& clusters,
 
 } // namespace
 
-template <class Real> seeding_result bisecting_start(seeding_task<Real> const& task) {
-  auto const& [points, tree, k, o] = task;
-  random_stream const random(o.seed, static_cast<std::uint32_t>(o.restart));
-  sum_layout const layout = summarise(points, false, o.threads).layout();
-  auto const splitter = tree_access<Real>::get(tree)->make_splitter(points, layout, o.threads, o.stop);
-  std::vector<cluster_part> clusters{splitter->whole()};
-  std::uint64_t number = 0;
+void bisect(node_splitter const& splitter, std::vector<cluster_part>& clusters, index k,
+            random_stream const& random, std::uint64_t& number, int threads) {
   while (std::ssize(clusters) < k) {
     std::vector<std::size_t> const order = largest_ones(clusters, k - std::ssize(clusters));
-    if (order.empty()) break; // no more distinct rows
+    if (order.empty()) return;
     std::vector<std::optional<cluster_halves>> halves(order.size());
-    for_blocks(std::ssize(order), 1, o.threads, [&](index i, index) {
+    for_blocks(std::ssize(order), 1, threads, [&](index i, index) {
       auto const at = static_cast<std::size_t>(i);
-      halves[at] = splitter->split(clusters[order[at]], random, number + at);
+      halves[at] = splitter.split(clusters[order[at]], random, number + at);
     });
     number += order.size();
     for (std::size_t i = 0; i < order.size(); ++i) {
@@ -57,6 +52,16 @@ template <class Real> seeding_result bisecting_start(seeding_task<Real> const& t
       clusters.push_back(std::move((*halves[i])[1]));
     }
   }
+}
+
+template <class Real> seeding_result bisecting_start(seeding_task<Real> const& task) {
+  auto const& [points, tree, k, o] = task;
+  random_stream const random(o.seed, static_cast<std::uint32_t>(o.restart));
+  sum_layout const layout = summarise(points, false, o.threads).layout();
+  auto const splitter = tree_access<Real>::get(tree)->make_splitter(points, layout, o.threads, o.stop);
+  std::vector<cluster_part> clusters{splitter->whole()};
+  std::uint64_t number = 0;
+  bisect(*splitter, clusters, k, random, number, o.threads);
   seeding_result result;
   result.centroids = matrix<double>(k, points.dims());
   result.distinct = std::ssize(clusters);

@@ -68,9 +68,13 @@ seeding_options of_seeding(options const& o) {
 
 // The tree of the steps where they have one, else one more, if it is needed to start.
 template <class Real>
-built_tree<Real> tree_to_seed(matrix_view<Real> rows, built_tree<Real> const& of_steps, options const& o,
+built_tree<Real> tree_to_seed(matrix_view<Real> rows, built_tree<Real> const& of_steps,
+                              built_tree<Real> const& given, options const& o,
                               seeding_options const& starting) {
   if (of_steps || o.centroids || !seeding_uses_tree(starting.init)) return of_steps;
+  if (given && !tree_access<Real>::get(given)->holds(rows))
+    throw usage_error("the tree was not built on these rows");
+  if (given) return given;
   return build_tree(rows, starting.tree, starting.leaf_size, starting.threads);
 }
 
@@ -100,12 +104,12 @@ template <class Real> result fit_any(point_set<Real> points, index k, options o,
 
   result best;
   phase_seconds seconds;
-  step_maker<Real> maker(points, layout, o, std::move(tree));
+  step_maker<Real> maker(points, layout, o, tree);
   built_tree<Real> seeding_tree;
   {
     stopwatch const watch(seconds.tree);
     maker.build();
-    seeding_tree = tree_to_seed(points.rows, maker.tree(), o, starting);
+    seeding_tree = tree_to_seed(points.rows, maker.tree(), tree, o, starting);
   }
   for (index restart = 0; restart < (o.centroids ? 1 : o.restarts); ++restart) {
     matrix<double> start;

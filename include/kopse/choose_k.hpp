@@ -68,8 +68,9 @@ struct x_means_options : options {
 };
 
 struct x_means_round {
-  index k = 0; ///< after it
-  index tried = 0, split = 0, merged = 0;
+  index k = 0;                 ///< after it
+  index split = 0;             ///< clusters, in two or more
+  index merged = 0;            ///< pairs of clusters
   double inertia = 0, bic = 0; ///< after it
 };
 
