@@ -33,6 +33,7 @@ NB_MODULE(_core, m) {
   kopse::python::bind_tree(m);
   kopse::python::bind_fit(m);
   kopse::python::bind_seeding(m);
+  kopse::python::bind_choose_k(m);
   kopse::python::bind_predict(m);
   m.def("version", &kopse::version);
   m.def("available_threads", &kopse::available_threads);

@@ -68,15 +68,26 @@ struct tree {
 /// One iteration as Python sees it: the keys of the trace of --stats (docs/command_line.md).
 nb::dict to_dict(iteration_record const& record);
 
-/// Runs work(stop, observer) on a thread of its own, without the GIL, while this thread waits and sees to
-/// what Python wants: signals, so that Ctrl-C ends the work within a moment, and callback(iteration, record)
-/// after each iteration, unless it is None. What Python raises stops the work and is raised from here. To be
-/// called with the GIL.
-void supervise(nb::handle callback,
-               std::function<void(std::atomic<bool> const& stop, observer const& each)> const& work);
+/// Has a function run by the thread that waits, with the GIL, and returns when it has.
+using ask = std::function<void(std::function<void()> const&)>;
+
+/// Runs work(stop, ask) on a thread of its own, without the GIL, while this thread waits and sees to what
+/// Python wants: signals, so that Ctrl-C ends the work within a moment, and whatever the work asks for. What
+/// Python raises stops the work and is raised from here. To be called with the GIL.
+void supervise(std::function<void(std::atomic<bool> const& stop, ask const& python)> const& work);
+
+/// Calls callback(iteration, record) by way of `python`; no observer if the callback is None.
+observer each_iteration(nb::handle callback, ask const& python);
+
+/// The keys of --stats (docs/command_line.md), as far as they concern a fit in memory.
+nb::dict stats_of(result const& r, index n, index d, options const& o);
+
+/// Stats, warnings, centroids and labels, which are moved out of the result.
+nb::dict to_dict(result&& r, index n, index d, options const& o);
 
 void bind_options(nb::module_& m);
 void bind_fit(nb::module_& m);
+void bind_choose_k(nb::module_& m);
 void bind_seeding(nb::module_& m);
 void bind_tree(nb::module_& m);
 void bind_predict(nb::module_& m);

@@ -19,9 +19,6 @@ nb::dict to_dict(iteration_record const& record) {
   return out;
 }
 
-namespace {
-
-// The keys of --stats (docs/command_line.md), as far as they concern a fit in memory.
 nb::dict stats_of(result const& r, index n, index d, options const& o) {
   nb::dict seconds;
   seconds["tree"] = r.seconds.tree;
@@ -48,23 +45,29 @@ nb::dict stats_of(result const& r, index n, index d, options const& o) {
   return out;
 }
 
+nb::dict to_dict(result&& r, index n, index d, options const& o) {
+  nb::dict out;
+  out["stats"] = stats_of(r, n, d, o);
+  out["warnings"] = r.warnings;
+  out["centroids"] = to_numpy(std::move(r.centroids));
+  out["labels"] = to_numpy(std::move(r.labels));
+  return out;
+}
+
+namespace {
+
 template <class Real>
 nb::dict fit_rows(rows_in<Real> const& rows, index k, options o, std::optional<numbers_in> const& weights,
                   tree const* over, nb::handle callback) {
   point_set<Real> const data = points(rows, weights);
   built_tree<Real> const built = over != nullptr ? over->of<Real>() : built_tree<Real>();
   result r;
-  supervise(callback, [&](std::atomic<bool> const& stop, observer const& each) {
+  supervise([&](std::atomic<bool> const& stop, ask const& python) {
     o.stop = &stop;
-    o.on_iteration = each;
+    o.on_iteration = each_iteration(callback, python);
     r = built ? fit(data, k, o, built) : fit(data, k, o);
   });
-  nb::dict out;
-  out["stats"] = stats_of(r, data.size(), data.dims(), o);
-  out["warnings"] = r.warnings;
-  out["centroids"] = to_numpy(std::move(r.centroids));
-  out["labels"] = to_numpy(std::move(r.labels));
-  return out;
+  return to_dict(std::move(r), data.size(), data.dims(), o);
 }
 
 template <class Real> void bind_fit_of(nb::module_& m) {

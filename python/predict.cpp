@@ -9,7 +9,7 @@ namespace {
 template <class Real>
 vector_out<label> predict_rows(rows_in<Real> const& rows, rows_in<double> const& centroids, int threads) {
   std::vector<label> labels;
-  supervise(nb::none(), [&](std::atomic<bool> const& stop, observer const&) {
+  supervise([&](std::atomic<bool> const& stop, ask const&) {
     labels = predict(view(rows), view(centroids), threads, &stop);
   });
   return to_numpy(std::move(labels));
@@ -18,7 +18,7 @@ vector_out<label> predict_rows(rows_in<Real> const& rows, rows_in<double> const&
 template <class Real>
 matrix_out<Real> distances_of(rows_in<Real> const& rows, rows_in<double> const& centroids, int threads) {
   matrix<Real> out;
-  supervise(nb::none(), [&](std::atomic<bool> const& stop, observer const&) {
+  supervise([&](std::atomic<bool> const& stop, ask const&) {
     out = distances(view(rows), view(centroids), threads, &stop);
   });
   return to_numpy(std::move(out));
@@ -28,7 +28,7 @@ template <class Real>
 double inertia_of_rows(rows_in<Real> const& rows, rows_in<double> const& centroids,
                        std::optional<numbers_in> const& weights, int threads) {
   double sum = 0;
-  supervise(nb::none(), [&](std::atomic<bool> const& stop, observer const&) {
+  supervise([&](std::atomic<bool> const& stop, ask const&) {
     sum = inertia(points(rows, weights), view(centroids), threads, &stop);
   });
   return sum;

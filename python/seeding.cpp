@@ -14,7 +14,7 @@ nb::tuple seed_rows(rows_in<Real> const& rows, index k, options const& o,
   s.init = o.init, s.seed = o.seed, s.candidates = o.candidates;
   s.tree = o.tree, s.leaf_size = o.leaf_size, s.threads = o.threads;
   seeding_result r;
-  supervise(nb::none(), [&](std::atomic<bool> const& stop, observer const&) {
+  supervise([&](std::atomic<bool> const& stop, ask const&) {
     s.stop = &stop;
     r = seed(points(rows, weights), k, s, built);
   });

@@ -18,20 +18,18 @@ constexpr std::chrono::milliseconds between_signals{50};
 
 class supervisor {
 public:
-  explicit supervisor(nb::handle callback) : callback_(callback) {}
-
-  void run(std::function<void(std::atomic<bool> const&, observer const&)> const& work) {
+  void run(std::function<void(std::atomic<bool> const&, ask const&)> const& work) {
     {
       nb::gil_scoped_release const release;
       joined const worker{*this, std::thread([&] { do_work(work); })};
       std::unique_lock lock(guard_);
       while (!done_) {
-        changed_.wait_for(lock, between_signals, [&] { return done_ || iteration_ != nullptr; });
+        changed_.wait_for(lock, between_signals, [&] { return done_ || asked_ != nullptr; });
         if (done_) break;
         lock.unlock();
         see_to_python();
         lock.lock();
-        iteration_ = nullptr;
+        asked_ = nullptr;
         changed_.notify_all();
       }
     }
@@ -49,13 +47,10 @@ private:
     }
   };
 
-  void do_work(std::function<void(std::atomic<bool> const&, observer const&)> const& work) {
-    observer each;
-    if (!callback_.is_none())
-      each = [this](index iteration, iteration_record const& record) { show(iteration, record); };
+  void do_work(std::function<void(std::atomic<bool> const&, ask const&)> const& work) {
     std::exception_ptr failure;
     try {
-      work(stop_, each);
+      work(stop_, [this](std::function<void()> const& function) { hand_over(function); });
     } catch (...) {
       failure = std::current_exception();
     }
@@ -65,20 +60,19 @@ private:
     changed_.notify_all();
   }
 
-  // On the worker: hands an iteration over, and waits until Python has seen it.
-  void show(index iteration, iteration_record const& record) {
+  // On the worker: waits until Python has seen to it.
+  void hand_over(std::function<void()> const& function) {
     std::unique_lock lock(guard_);
-    number_ = iteration;
-    iteration_ = &record;
+    asked_ = &function;
     changed_.notify_all();
-    changed_.wait(lock, [&] { return iteration_ == nullptr; });
+    changed_.wait(lock, [&] { return asked_ == nullptr; });
   }
 
   void see_to_python() {
     if (raised_) return; // the work has not noticed yet
     nb::gil_scoped_acquire const acquire;
     try {
-      if (iteration_ != nullptr) callback_(number_, to_dict(*iteration_));
+      if (asked_ != nullptr) (*asked_)();
       if (PyErr_CheckSignals() != 0) throw nb::python_error();
     } catch (...) {
       raised_ = std::current_exception();
@@ -86,22 +80,26 @@ private:
     }
   }
 
-  nb::handle callback_;
   std::atomic<bool> stop_ = false;
   std::mutex guard_;
   std::condition_variable changed_;
   bool done_ = false;
-  iteration_record const* iteration_ = nullptr; // waits for Python
-  index number_ = 0;
-  std::exception_ptr raised_;  // by Python
-  std::exception_ptr failure_; // of the work
+  std::function<void()> const* asked_ = nullptr; // waits for Python
+  std::exception_ptr raised_;                    // by Python
+  std::exception_ptr failure_;                   // of the work
 };
 
 } // namespace
 
-void supervise(nb::handle callback,
-               std::function<void(std::atomic<bool> const& stop, observer const& each)> const& work) {
-  supervisor(callback).run(work);
+void supervise(std::function<void(std::atomic<bool> const& stop, ask const& python)> const& work) {
+  supervisor().run(work);
+}
+
+observer each_iteration(nb::handle callback, ask const& python) {
+  if (callback.is_none()) return {};
+  return [callback, &python](index iteration, iteration_record const& record) {
+    python([&] { callback(iteration, to_dict(record)); });
+  };
 }
 
 } // namespace kopse::python

@@ -10,9 +10,8 @@ template <class Real>
 tree build(rows_in<Real> const& rows, std::string const& name, index leaf_size, int threads) {
   built_tree<Real> built;
   matrix_view<Real> const data = view(rows);
-  supervise(nb::none(), [&](std::atomic<bool> const&, observer const&) {
-    built = build_tree(data, name, leaf_size, threads);
-  });
+  supervise(
+      [&](std::atomic<bool> const&, ask const&) { built = build_tree(data, name, leaf_size, threads); });
   return {std::move(built)};
 }
 

@@ -48,6 +48,26 @@ def fit(
     tree: Tree | None = None,
     callback: Callable[[int, dict[str, Any]], object] | None = None,
 ) -> dict[str, Any]: ...
+def choose_k(
+    rows: _Rows,
+    ks: list[int],
+    options: Options,
+    warm: bool = True,
+    silhouette: bool = True,
+    weights: _Weights = None,
+    tree: Tree | None = None,
+    callback: Callable[[dict[str, Any]], object] | None = None,
+) -> dict[str, Any]: ...
+def parse_ks(text: str) -> list[int]: ...
+def x_means(
+    rows: _Rows,
+    least_k: int,
+    most_k: int,
+    options: Options,
+    weights: _Weights = None,
+    tree: Tree | None = None,
+    callback: Callable[[int, dict[str, Any]], object] | None = None,
+) -> dict[str, Any]: ...
 def seed(
     rows: _Rows, k: int, options: Options, weights: _Weights = None, tree: Tree | None = None
 ) -> tuple[_Centers, npt.NDArray[np.int64], list[str]]: ...
