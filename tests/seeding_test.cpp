@@ -461,4 +461,16 @@ TEST(seed, restarts_differ_and_fit_takes_the_best) {
   }
 }
 
+// 0 was taken for none at all once: every centroid was the first row.
+TEST(plus_plus, no_candidates_named_are_two_and_the_logarithm_of_k) {
+  matrix<double> const x = normal_rows<double>(500, 2, 1);
+  for (index const k : {1, 2, 3, 8, 21}) { // ln: 0, 0.7, 1.1, 2.1, 3.04
+    seeding_options unnamed, named;
+    unnamed.candidates = 0;
+    named.candidates = 2 + static_cast<index>(std::log(static_cast<double>(k)));
+    EXPECT_EQ(kopse::seed(point_set<double>(x.view()), k, unnamed).rows,
+              kopse::seed(point_set<double>(x.view()), k, named).rows);
+  }
+}
+
 } // namespace

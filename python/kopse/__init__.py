@@ -2,6 +2,7 @@
 """Exact k-means for many points and many clusters.
 
 - `KMeans`: scikit-learn's estimator, with the same bits for any algorithm, tree and number of threads.
+- `XMeans` and `choose_k`: how many clusters.
 - `kmeans`: the same as a function; `kmeans_plusplus`: starting centers alone; `Tree`: a tree on the data, built once and handed to any of them.
 - `kopse.plots`: pictures of a run, by matplotlib.
 
@@ -14,6 +15,7 @@ import importlib
 from typing import TYPE_CHECKING
 
 from . import _core
+from ._choose_k import KCurve, choose_k
 from ._functions import KMeansResult, kmeans, kmeans_plusplus
 from ._tree import Tree
 from ._warnings import ConvergenceWarning
@@ -21,12 +23,15 @@ from ._warnings import ConvergenceWarning
 if TYPE_CHECKING:
     from . import plots as plots
     from ._kmeans import KMeans as KMeans
+    from ._xmeans import XMeans as XMeans
 
 __version__ = _core.version()
 
-_LATER = {"KMeans": "._kmeans", "plots": ".plots"}
+_LATER = {"KMeans": "._kmeans", "XMeans": "._xmeans", "plots": ".plots"}
 
-__all__ = ["ConvergenceWarning", "KMeans", "KMeansResult", "Tree", "kmeans", "kmeans_plusplus", "plots"]
+__all__ = [
+    "ConvergenceWarning", "KCurve", "KMeans", "KMeansResult", "Tree", "XMeans", "choose_k", "kmeans", "kmeans_plusplus", "plots",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> object:

@@ -81,11 +81,6 @@ def seed_of(random_state: Any) -> int:
     raise ValueError(f"{random_state!r} cannot be used to seed: expected an int >= 0, a RandomState, a Generator or None")
 
 
-def candidates(value: Any, k: int) -> int:
-    """Rows drawn for each centre of k-means++; None: as many as scikit-learn draws."""
-    return 2 + int(math.log(k)) if value is None else as_int(value, "candidates", 1, 2**31)
-
-
 def options(
     *,
     k: int,
@@ -112,7 +107,7 @@ def options(
     o.tol = as_tol(tol)
     o.keep_empty(one_of(empty_clusters, "empty_clusters", EMPTY_POLICIES) == "keep")
     o.threads = threads(n_jobs)
-    o.candidates = candidates(trials, k)
+    o.candidates = 0 if trials is None else as_int(trials, "candidates", 1, 2**31)  # 0: 2 + ln k, as scikit-learn
     o.restarts = as_int(n_init, "n_init", 1, 2**31)
     o.verify = bool(verify)
     return o

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ._arrays import as_rows
+from ._choose_k import KCurve
 from ._tree import Tree
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+CRITERIA = ("inertia", "bic", "aic", "calinski_harabasz", "silhouette")
 MOST_POINTS = 20_000  # drawn in a map
 
 
@@ -85,6 +87,34 @@ def sizes(run: Any, ax: Axes | None = None) -> Axes:
     ax.plot(np.arange(1, counts.size + 1), np.sort(counts)[::-1], drawstyle="steps-mid", marker="." if counts.size < 50 else "")
     ax.axhline(stats["n"] / stats["k"], color="0.6", linewidth=0.8)
     ax.set(xlabel="cluster, by size", ylabel="rows", ylim=(0, None))
+    return ax
+
+
+def curve(result: KCurve, criterion: str = "inertia", ax: Axes | None = None) -> Axes:
+    """A criterion over k, and the k that it takes (inertia: the knee).
+
+    Parameters
+    ----------
+    result : KCurve
+        Of `kopse.choose_k`.
+    criterion : {'inertia', 'bic', 'aic', 'calinski_harabasz', 'silhouette'}
+    ax : matplotlib axes or None
+
+    Returns
+    -------
+    ax : matplotlib axes
+    """
+    if criterion not in CRITERIA:
+        raise ValueError(f"criterion must be one of {', '.join(map(repr, CRITERIA))}. Got {criterion!r} instead.")
+    ax = _axes(ax)
+    ax.plot(result.k, getattr(result, criterion), marker=".")
+    ax.set(xscale="log", xlabel="clusters", ylabel=criterion.replace("_", " "))
+    if criterion == "inertia" and (result.inertia > 0).all():
+        ax.set_yscale("log")
+    chosen = result.chosen.get("knee" if criterion == "inertia" else criterion)
+    if chosen is not None:
+        ax.axvline(chosen, color="0.6", linewidth=0.8)
+        ax.set_title(f"k = {chosen}", fontsize="medium")
     return ax
 
 

@@ -41,10 +41,11 @@ def X(rng):
     return rng.normal(size=(200, 3))
 
 
-def test_check_estimator():
+@pytest.mark.parametrize("estimator", [kopse.KMeans(), kopse.XMeans()], ids=lambda e: type(e).__name__)
+def test_check_estimator(estimator):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        checks = check_estimator(kopse.KMeans(), expected_failed_checks=EXCUSED, on_fail=None, on_skip=None)
+        checks = check_estimator(estimator, expected_failed_checks=EXCUSED, on_fail=None, on_skip=None)
     failed = {check["check_name"]: check["exception"] for check in checks if check["status"] == "failed"}
     assert not failed
     assert len(checks) > 50

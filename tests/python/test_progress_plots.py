@@ -99,6 +99,18 @@ def test_plots(X):
     plt.close("all")
 
 
+def test_the_curve_over_k(rng):
+    X = 100 * rng.random((8, 2))[rng.integers(0, 8, 2000)] + rng.normal(size=(2000, 2))
+    curve = kopse.choose_k(X, range(2, 17))
+    for criterion in kopse.plots.CRITERIA:
+        ax = kopse.plots.curve(curve, criterion)
+        assert (ax.lines[0].get_ydata() == getattr(curve, criterion)).all()
+        assert ax.lines[1].get_xdata()[0] == curve.chosen["knee" if criterion == "inertia" else criterion]
+    with pytest.raises(ValueError, match="criterion must be one of 'inertia'"):
+        kopse.plots.curve(curve, "beauty")
+    plt.close("all")
+
+
 def test_a_map_of_many_rows_draws_some(rng):
     X = rng.random((50_000, 2))
     drawn = kopse.plots.map2d(X, kopse.kmeans(X, 5)).collections
