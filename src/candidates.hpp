@@ -9,6 +9,7 @@
 // subtree knows of the rest of the tree, so subtrees go to threads.
 #pragma once
 
+#include <array>
 #include <numeric>
 
 #include "kopse/tree_step.hpp"
@@ -114,37 +115,78 @@ private:
   // The candidates that may own a point of q, on top of the stacks.
   list filter(node_id q, list const& all) {
     step_.check_stop();
-    lo2_.resize(static_cast<std::size_t>(all.m));
-    hi2_.resize(static_cast<std::size_t>(all.m));
+    std::size_t const m = static_cast<std::size_t>(all.m);
+    lo2_.resize(m);
+    hi2_.resize(m);
     distances_to(tree_, q, coordinates_.data() + all.coordinate, all.m, all.m, lo2_.data(), hi2_.data());
     mine.work.node_scores += all.m;
-    kept_.clear();
-    std::size_t const chosen = Choice::choose(lo2_, hi2_); // or none
-    double const upper2 = *std::min_element(hi2_.begin(), hi2_.end());
-    for (std::size_t i = 0; i < lo2_.size(); ++i) {
-      // Farther than another candidate's farthest point, or beyond the chosen one's bisector, over the whole
-      // node: not the owner of any point. Never when equal.
-      if (lo2_[i] > upper2) continue;
-      if (chosen < lo2_.size() && i != chosen && beyond_bisector(q, all, i, chosen)) continue;
-      kept_.push_back(static_cast<index>(i));
+    double const upper2 = least_of(hi2_);
+    std::size_t const chosen = Choice::choose(lo2_, hi2_, upper2); // or none
+    // Farther than another candidate's farthest point over the whole node: not the owner of any point. Never
+    // when equal.
+    keep(m, [&](std::size_t i) { return !(lo2_[i] > upper2); });
+    list left = push(all);
+    if (chosen < m) {
+      // Nor is what lies beyond the chosen one's bisector.
+      label const near = names_[all.name + chosen];
+      leads_.resize(static_cast<std::size_t>(left.m));
+      leads_of(tree_, q, centroids_.row(near), coordinates_.data() + left.coordinate, left.m, left.m,
+               hi2_[chosen], leads_.data());
+      mine.work.node_scores += left.m - 1;
+      keep(leads_.size(), [&](std::size_t i) { return !(leads_[i] > 0) || names_[left.name + i] == near; });
+      left = shrink(left);
     }
-    mine.work[prune_rule::score] += all.m - static_cast<index>(kept_.size());
-    return push(all);
+    mine.work[prune_rule::score] += all.m - left.m;
+    return left;
   }
 
-  bool beyond_bisector(node_id q, list const& all, std::size_t i, std::size_t chosen) {
-    ++mine.work.node_scores;
-    return dominates(tree_, q, centroids_.row(names_[all.name + chosen]),
-                     centroids_.row(names_[all.name + i]), hi2_[chosen]);
+  // A few at a time, so that they need not wait for each other.
+  static double least_of(std::vector<double> const& values) {
+    std::array<double, 8> least;
+    least.fill(values[0]);
+    std::size_t i = 0;
+    for (; i + 8 <= values.size(); i += 8)
+      for (std::size_t lane = 0; lane < 8; ++lane) least[lane] = std::min(least[lane], values[i + lane]);
+    for (; i < values.size(); ++i) least[0] = std::min(least[0], values[i]);
+    return *std::min_element(least.begin(), least.end());
   }
 
+  // Sets kept_ to the places below m that are to stay, without a branch on which they are.
+  template <class Stays> void keep(std::size_t m, Stays const& stays) {
+    kept_.resize(m);
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < m; ++i) {
+      kept_[count] = i;
+      count += stays(i) ? 1 : 0;
+    }
+    kept_.resize(count);
+  }
+
+  // What is kept of a list, as a new one on top; or in its place, if it is on top.
   list push(list const& all) {
     list const left{names_.size(), coordinates_.size(), static_cast<index>(kept_.size())};
-    for (index const i : kept_) names_.push_back(names_[all.name + static_cast<std::size_t>(i)]);
-    for (index j = 0; j < tree_.dims(); ++j)
-      for (index const i : kept_)
-        coordinates_.push_back(coordinates_[all.coordinate + static_cast<std::size_t>(j * all.m + i)]);
+    names_.resize(left.name + kept_.size());
+    coordinates_.resize(left.coordinate + kept_.size() * static_cast<std::size_t>(tree_.dims()));
+    copy_kept(all, left);
     return left;
+  }
+  list shrink(list const& top) {
+    list const left{top.name, top.coordinate, static_cast<index>(kept_.size())};
+    if (left.m == top.m) return top;
+    copy_kept(top, left);
+    names_.resize(left.name + kept_.size());
+    coordinates_.resize(left.coordinate + kept_.size() * static_cast<std::size_t>(tree_.dims()));
+    return left;
+  }
+  // Nothing is written where something is still to be read: no place moves up.
+  void copy_kept(list const& from, list const& to) {
+    std::size_t const d = static_cast<std::size_t>(tree_.dims()), m = static_cast<std::size_t>(from.m);
+    for (std::size_t t = 0; t < kept_.size(); ++t) names_[to.name + t] = names_[from.name + kept_[t]];
+    for (std::size_t j = 0; j < d; ++j) {
+      double const* const source = coordinates_.data() + from.coordinate + j * m;
+      double* const target = coordinates_.data() + to.coordinate + j * kept_.size();
+      for (std::size_t t = 0; t < kept_.size(); ++t) target[t] = source[kept_[t]];
+    }
   }
 
   void base_cases(node_id q, list const& all) {
@@ -167,8 +209,8 @@ private:
   matrix<double> const& centroids_;
   std::vector<label> names_;        // a stack of lists, each node's on top of its parent's
   std::vector<double> coordinates_; // the same
-  std::vector<double> lo2_, hi2_, squares_;
-  std::vector<index> kept_;
+  std::vector<double> lo2_, hi2_, leads_, squares_;
+  std::vector<std::size_t> kept_;
 };
 
 } // namespace kopse

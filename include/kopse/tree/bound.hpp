@@ -97,16 +97,19 @@ public:
   /// rounding can do to the two squares at any p: with far² <= 3 near² at p (else the difference is far
   /// above) that is 4γ·near², near² at most near_hi2, and γ of the squares at the corners.
   double lead(index node, double const* near, double const* far, double near_hi2) const {
-    Real const *const lo = low(node), *const hi = high(node);
-    double least = 0, squares = 0;
-    for (index j = 0; j < d_; ++j) {
-      double const l = static_cast<double>(lo[j]), h = static_cast<double>(hi[j]);
-      double const low_far = (l - far[j]) * (l - far[j]), low_near = (l - near[j]) * (l - near[j]);
-      double const high_far = (h - far[j]) * (h - far[j]), high_near = (h - near[j]) * (h - near[j]);
-      least += std::min(low_far - low_near, high_far - high_near);
-      squares += (low_far + low_near) + (high_far + high_near);
-    }
-    return least - slack_.of_squares(near_hi2, squares);
+    double lead;
+    some_leads<1>(node, near, far, 1, near_hi2, &lead);
+    return lead;
+  }
+
+  /// lead() over m points stored by dimension (coordinate j of point i at far[j·stride + i]), all at once; a
+  /// few at a time, so that their sums stay at hand.
+  void leads(index node, double const* near, double const* far, index m, index stride, double near_hi2,
+             double* out) const {
+    constexpr index lanes = 8;
+    index i = 0;
+    for (; i + lanes <= m; i += lanes) some_leads<lanes>(node, near, far + i, stride, near_hi2, out + i);
+    for (; i < m; ++i) some_leads<1>(node, near, far + i, stride, near_hi2, out + i);
   }
 
   /// Squared diagonal.
@@ -121,6 +124,23 @@ public:
   }
 
 private:
+  template <index Lanes>
+  void some_leads(index node, double const* near, double const* far, index stride, double near_hi2,
+                  double* out) const {
+    Real const *const lo = low(node), *const hi = high(node);
+    double least[Lanes] = {}, squares[Lanes] = {};
+    for (index j = 0; j < d_; ++j, far += stride) {
+      double const l = static_cast<double>(lo[j]), h = static_cast<double>(hi[j]);
+      double const low_near = (l - near[j]) * (l - near[j]), high_near = (h - near[j]) * (h - near[j]);
+      for (index i = 0; i < Lanes; ++i) {
+        double const low_far = (l - far[i]) * (l - far[i]), high_far = (h - far[i]) * (h - far[i]);
+        least[i] += std::min(low_far - low_near, high_far - high_near);
+        squares[i] += (low_far + low_near) + (high_far + high_near);
+      }
+    }
+    for (index i = 0; i < Lanes; ++i) out[i] = least[i] - slack_.of_squares(near_hi2, squares[i]);
+  }
+
   // Two dimensions at a time, and no branch: this is where a dual-tree algorithm spends its time.
   template <class Other>
   interval between(Real const* lo, Real const* hi, Other const* other_lo, Other const* other_hi) const {
