@@ -12,6 +12,7 @@
 #include <array>
 #include <numeric>
 
+#include "kopse/kernels.hpp"
 #include "kopse/tree_step.hpp"
 
 namespace kopse {
@@ -52,11 +53,10 @@ private:
     node_id node;
     std::shared_ptr<std::vector<label> const> candidates;
   };
-  // m candidates: their numbers from names_[name], their coordinates by dimension from
-  // coordinates_[coordinate].
+  // m candidates, by dimension: rows of `stride` from stack_[first], the last of them their numbers.
   struct list {
-    std::size_t name, coordinate;
-    index m;
+    std::size_t first;
+    index m, stride;
   };
   class walk;
 };
@@ -67,7 +67,8 @@ public:
   typename base::share mine;
 
   walk(candidate_step& step, typename base::share share)
-      : mine(std::move(share)), step_(step), tree_(*step.tree_), centroids_(step.centroids_) {}
+      : mine(std::move(share)), step_(step), tree_(*step.tree_), centroids_(step.centroids_),
+        x_(static_cast<std::size_t>(most_points * tree_.dims())) {}
 
   void run(task const& t) { visit(t.node, load(*t.candidates)); }
 
@@ -75,35 +76,49 @@ public:
   void open(task const& t, std::vector<task>& below) {
     list const left = filter(t.node, load(*t.candidates));
     if (settle(t.node, left)) return;
-    auto const names = std::make_shared<std::vector<label>>(names_.begin() + at(left.name), names_.end());
-    for (node_id const c : tree_.children(t.node)) below.push_back({c, names});
+    auto const candidates = std::make_shared<std::vector<label>>(static_cast<std::size_t>(left.m));
+    for (index i = 0; i < left.m; ++i) (*candidates)[static_cast<std::size_t>(i)] = name(left, i);
+    for (node_id const c : tree_.children(t.node)) below.push_back({c, candidates});
   }
 
 private:
   // The list of a task, as the only one there is.
   list load(std::vector<label> const& candidates) {
-    index const m = std::ssize(candidates), d = tree_.dims();
-    names_ = candidates;
-    coordinates_.resize(static_cast<std::size_t>(m * d));
-    for (index i = 0; i < m; ++i)
-      for (index j = 0; j < d; ++j)
-        coordinates_[static_cast<std::size_t>(j * m + i)] =
-            centroids_(candidates[static_cast<std::size_t>(i)], j);
-    return {0, 0, m};
+    list const all{0, std::ssize(candidates), padded(std::ssize(candidates))};
+    make_room(all);
+    for (index i = 0; i < all.m; ++i) {
+      label const who = candidates[static_cast<std::size_t>(i)];
+      for (index j = 0; j < tree_.dims(); ++j) row(all, j)[i] = centroids_(who, j);
+      row(all, tree_.dims())[i] = who;
+    }
+    return all;
   }
+
+  // A list that may get as long as `all`, on top of it.
+  list above(list const& all) {
+    list const next{all.first + static_cast<std::size_t>(all.stride * rows()), 0, padded(all.m)};
+    make_room(next);
+    return next;
+  }
+  // The stack only ever grows: what is above the top list is not looked at.
+  void make_room(list const& top) {
+    std::size_t const end = top.first + static_cast<std::size_t>(top.stride * rows());
+    if (stack_.size() < end) stack_.resize(2 * end);
+  }
+  index rows() const { return tree_.dims() + 1; }
+  double* row(list const& l, index j) { return stack_.data() + l.first + j * l.stride; }
+  label name(list const& l, index i) { return static_cast<label>(row(l, tree_.dims())[i]); }
 
   void visit(node_id q, list const& all) {
     list const left = filter(q, all);
     if (!settle(q, left))
       for (node_id const c : tree_.children(q)) visit(c, left);
-    names_.resize(left.name);
-    coordinates_.resize(left.coordinate);
   }
 
   // Gives q, or a leaf's points, to their owners; false if that is for its children to do.
   bool settle(node_id q, list const& left) {
     if (left.m == 1) {
-      step_.give(mine.changes, q, names_[left.name]);
+      step_.give(mine.changes, q, name(left, 0));
       return true;
     }
     step_.hand_down(q);
@@ -115,102 +130,66 @@ private:
   // The candidates that may own a point of q, on top of the stacks.
   list filter(node_id q, list const& all) {
     step_.check_stop();
-    std::size_t const m = static_cast<std::size_t>(all.m);
-    lo2_.resize(m);
-    hi2_.resize(m);
-    distances_to(tree_, q, coordinates_.data() + all.coordinate, all.m, all.m, lo2_.data(), hi2_.data());
+    if (std::ssize(lo2_) < all.stride)
+      for (std::vector<double>* const v : {&lo2_, &hi2_, &leads_})
+        v->resize(static_cast<std::size_t>(all.stride));
+    distances_to(tree_, q, row(all, 0), padded(all.m), all.stride, lo2_.data(), hi2_.data());
     mine.work.node_scores += all.m;
-    double const upper2 = least_of(hi2_);
-    std::size_t const chosen = Choice::choose(lo2_, hi2_, upper2); // or none
+    double const upper2 = least_of(hi2_.data(), all.m);
+    index const chosen = Choice::choose(lo2_.data(), hi2_.data(), all.m, upper2); // or none
+    label const near = chosen < all.m ? name(all, chosen) : -1;
     // Farther than another candidate's farthest point over the whole node: not the owner of any point. Never
     // when equal.
-    keep(m, [&](std::size_t i) { return !(lo2_[i] > upper2); });
-    list left = push(all);
-    if (chosen < m) {
-      // Nor is what lies beyond the chosen one's bisector.
-      label const near = names_[all.name + chosen];
-      leads_.resize(static_cast<std::size_t>(left.m));
-      leads_of(tree_, q, centroids_.row(near), coordinates_.data() + left.coordinate, left.m, left.m,
-               hi2_[chosen], leads_.data());
+    list left = above(all);
+    left.m = keep(upper2, lo2_, all, left);
+    if (near >= 0 && left.m > 1) {
+      // Nor is what lies beyond the chosen one's bisector; itself it leads by nothing.
+      leads_of(tree_, q, centroids_.row(near), row(left, 0), padded(left.m), left.stride,
+               hi2_[static_cast<std::size_t>(chosen)], leads_.data());
       mine.work.node_scores += left.m - 1;
-      keep(leads_.size(), [&](std::size_t i) { return !(leads_[i] > 0) || names_[left.name + i] == near; });
-      left = shrink(left);
+      left.m = keep(0, leads_, left, left);
     }
     mine.work[prune_rule::score] += all.m - left.m;
     return left;
   }
 
-  // A few at a time, so that they need not wait for each other.
-  static double least_of(std::vector<double> const& values) {
-    std::array<double, 8> least;
-    least.fill(values[0]);
-    std::size_t i = 0;
-    for (; i + 8 <= values.size(); i += 8)
-      for (std::size_t lane = 0; lane < 8; ++lane) least[lane] = std::min(least[lane], values[i + lane]);
-    for (; i < values.size(); ++i) least[0] = std::min(least[0], values[i]);
-    return *std::min_element(least.begin(), least.end());
+  index keep(double limit, std::vector<double> const& values, list const& from, list const& to) {
+    return keep_at_most(limit, values.data(), from.m, rows(), row(from, 0), from.stride, row(to, 0),
+                        to.stride);
   }
 
-  // Sets kept_ to the places below m that are to stay, without a branch on which they are.
-  template <class Stays> void keep(std::size_t m, Stays const& stays) {
-    kept_.resize(m);
-    std::size_t count = 0;
-    for (std::size_t i = 0; i < m; ++i) {
-      kept_[count] = i;
-      count += stays(i) ? 1 : 0;
-    }
-    kept_.resize(count);
-  }
-
-  // What is kept of a list, as a new one on top; or in its place, if it is on top.
-  list push(list const& all) {
-    list const left{names_.size(), coordinates_.size(), static_cast<index>(kept_.size())};
-    names_.resize(left.name + kept_.size());
-    coordinates_.resize(left.coordinate + kept_.size() * static_cast<std::size_t>(tree_.dims()));
-    copy_kept(all, left);
-    return left;
-  }
-  list shrink(list const& top) {
-    list const left{top.name, top.coordinate, static_cast<index>(kept_.size())};
-    if (left.m == top.m) return top;
-    copy_kept(top, left);
-    names_.resize(left.name + kept_.size());
-    coordinates_.resize(left.coordinate + kept_.size() * static_cast<std::size_t>(tree_.dims()));
-    return left;
-  }
-  // Nothing is written where something is still to be read: no place moves up.
-  void copy_kept(list const& from, list const& to) {
-    std::size_t const d = static_cast<std::size_t>(tree_.dims()), m = static_cast<std::size_t>(from.m);
-    for (std::size_t t = 0; t < kept_.size(); ++t) names_[to.name + t] = names_[from.name + kept_[t]];
-    for (std::size_t j = 0; j < d; ++j) {
-      double const* const source = coordinates_.data() + from.coordinate + j * m;
-      double* const target = coordinates_.data() + to.coordinate + j * kept_.size();
-      for (std::size_t t = 0; t < kept_.size(); ++t) target[t] = source[kept_[t]];
-    }
-  }
-
+  // A leaf's points, a few at a time, by dimension.
   void base_cases(node_id q, list const& all) {
-    squares_.resize(static_cast<std::size_t>(all.m));
     point_range const range = tree_.points(q);
     mine.work.distances += range.size() * all.m;
-    for (index i = range.first; i < range.last; ++i) {
-      squared_distances(tree_.point(i), tree_.dims(), coordinates_.data() + all.coordinate, all.m, all.m,
-                        squares_.data());
-      auto const nearest = std::min_element(squares_.begin(), squares_.end()); // the first of equals
-      step_.give_point(mine.changes, i,
-                       names_[all.name + static_cast<std::size_t>(nearest - squares_.begin())]);
-    }
+    for (index first = range.first; first < range.last; first += most_points)
+      nearest_of_points({first, std::min(range.last, first + most_points)}, all);
   }
 
-  static std::ptrdiff_t at(std::size_t i) { return static_cast<std::ptrdiff_t>(i); }
+  void nearest_of_points(point_range range, list const& all) {
+    index const n = range.size(), whole = padded(n), d = tree_.dims();
+    for (index i = 0; i < n; ++i) {
+      typename Tree::real const* const x = tree_.point(range.first + i);
+      for (index j = 0; j < d; ++j) x_[static_cast<std::size_t>(j * whole + i)] = static_cast<double>(x[j]);
+    }
+    std::fill_n(best_.begin(), whole, std::numeric_limits<double>::infinity());
+    std::fill_n(who_.begin(), whole, 0.0);
+    offer_centroids(x_.data(), whole, whole, d, row(all, 0), all.m, 1, all.stride, 0, best_.data(),
+                    who_.data());
+    for (index i = 0; i < n; ++i)
+      step_.give_point(mine.changes, range.first + i,
+                       name(all, static_cast<index>(who_[static_cast<std::size_t>(i)])));
+  }
+
+  static constexpr index most_points = 64; // looked at together
 
   candidate_step& step_;
   Tree const& tree_;
   matrix<double> const& centroids_;
-  std::vector<label> names_;        // a stack of lists, each node's on top of its parent's
-  std::vector<double> coordinates_; // the same
-  std::vector<double> lo2_, hi2_, leads_, squares_;
-  std::vector<std::size_t> kept_;
+  std::vector<double> stack_; // of lists, each node's on top of its parent's
+  std::vector<double> lo2_, hi2_, leads_;
+  std::vector<double> x_; // points by dimension
+  std::array<double, most_points> best_, who_;
 };
 
 } // namespace kopse

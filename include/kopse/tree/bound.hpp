@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "kopse/kernels.hpp"
 #include "kopse/matrix.hpp"
 #include "kopse/tree/space_tree.hpp"
 
@@ -71,24 +72,7 @@ public:
 
   /// distance() to m points stored by dimension (coordinate j of point i at x[j·stride + i]), all at once.
   void distances(index node, double const* x, index m, index stride, double* lo2, double* hi2) const {
-    Real const *const lo = low(node), *const hi = high(node);
-    std::fill_n(lo2, m, 0.0);
-    std::fill_n(hi2, m, 0.0);
-    for (index j = 0; j < d_; ++j, x += stride) {
-      double const low_j = static_cast<double>(lo[j]), high_j = static_cast<double>(hi[j]);
-      for (index i = 0; i < m; ++i) {
-        double const below = x[i] - high_j, above = low_j - x[i];
-        double const apart = std::max(below, above), span = std::min(below, above);
-        double const twice_gap = apart + std::abs(apart);
-        lo2[i] += twice_gap * twice_gap;
-        hi2[i] += span * span;
-      }
-    }
-    for (index i = 0; i < m; ++i) {
-      interval const s = slack_.outward({lo2[i] / 4, hi2[i]});
-      lo2[i] = s.lo;
-      hi2[i] = s.hi;
-    }
+    box_distances(low(node), high(node), d_, x, m, stride, slack_, lo2, hi2);
   }
 
   /// At most d²(p, far) − d²(p, near) for every point p of the box, computed or true; near_hi2 is at least
@@ -97,19 +81,22 @@ public:
   /// rounding can do to the two squares at any p: with far² <= 3 near² at p (else the difference is far
   /// above) that is 4γ·near², near² at most near_hi2, and γ of the squares at the corners.
   double lead(index node, double const* near, double const* far, double near_hi2) const {
-    double lead;
-    some_leads<1>(node, near, far, 1, near_hi2, &lead);
-    return lead;
+    Real const *const lo = low(node), *const hi = high(node);
+    double least = 0, squares = 0;
+    for (index j = 0; j < d_; ++j) {
+      double const l = static_cast<double>(lo[j]), h = static_cast<double>(hi[j]);
+      double const low_far = (l - far[j]) * (l - far[j]), low_near = (l - near[j]) * (l - near[j]);
+      double const high_far = (h - far[j]) * (h - far[j]), high_near = (h - near[j]) * (h - near[j]);
+      least += std::min(low_far - low_near, high_far - high_near);
+      squares += (low_far + low_near) + (high_far + high_near);
+    }
+    return least - slack_.of_squares(near_hi2, squares);
   }
 
-  /// lead() over m points stored by dimension (coordinate j of point i at far[j·stride + i]), all at once; a
-  /// few at a time, so that their sums stay at hand.
+  /// lead() over m points stored by dimension (coordinate j of point i at far[j·stride + i]), all at once.
   void leads(index node, double const* near, double const* far, index m, index stride, double near_hi2,
              double* out) const {
-    constexpr index lanes = 8;
-    index i = 0;
-    for (; i + lanes <= m; i += lanes) some_leads<lanes>(node, near, far + i, stride, near_hi2, out + i);
-    for (; i < m; ++i) some_leads<1>(node, near, far + i, stride, near_hi2, out + i);
+    box_leads(low(node), high(node), d_, near, far, m, stride, near_hi2, slack_, out);
   }
 
   /// Squared diagonal.
@@ -124,23 +111,6 @@ public:
   }
 
 private:
-  template <index Lanes>
-  void some_leads(index node, double const* near, double const* far, index stride, double near_hi2,
-                  double* out) const {
-    Real const *const lo = low(node), *const hi = high(node);
-    double least[Lanes] = {}, squares[Lanes] = {};
-    for (index j = 0; j < d_; ++j, far += stride) {
-      double const l = static_cast<double>(lo[j]), h = static_cast<double>(hi[j]);
-      double const low_near = (l - near[j]) * (l - near[j]), high_near = (h - near[j]) * (h - near[j]);
-      for (index i = 0; i < Lanes; ++i) {
-        double const low_far = (l - far[i]) * (l - far[i]), high_far = (h - far[i]) * (h - far[i]);
-        least[i] += std::min(low_far - low_near, high_far - high_near);
-        squares[i] += (low_far + low_near) + (high_far + high_near);
-      }
-    }
-    for (index i = 0; i < Lanes; ++i) out[i] = least[i] - slack_.of_squares(near_hi2, squares[i]);
-  }
-
   // Two dimensions at a time, and no branch: this is where a dual-tree algorithm spends its time.
   template <class Other>
   interval between(Real const* lo, Real const* hi, Other const* other_lo, Other const* other_hi) const {
@@ -229,11 +199,26 @@ public:
   /// As boxes::lead: d²(p, far) − d²(p, near), linear in p, is what it is at the centre, less at most its
   /// slope 2·‖far − near‖ times the radius.
   double lead(index node, double const* near, double const* far, double near_hi2) const {
-    double const to_near = square(near, centre(node)), to_far = square(far, centre(node));
-    double apart2 = 0;
-    for (index j = 0; j < d_; ++j) apart2 += (far[j] - near[j]) * (far[j] - near[j]);
-    double const fall = slack_.up(2 * radius(node) * slack_.upper(apart2));
-    return to_far - to_near - fall - slack_.of_squares(near_hi2, to_far + to_near);
+    double lead;
+    leads(node, near, far, 1, 1, near_hi2, &lead);
+    return lead;
+  }
+
+  /// lead() over m points stored by dimension.
+  void leads(index node, double const* near, double const* far, index m, index stride, double near_hi2,
+             double* out) const {
+    Real const* const c = centre(node);
+    double const to_near = square(near, c), steepest = 2 * radius(node);
+    for (index i = 0; i < m; ++i) {
+      double to_far = 0, apart2 = 0;
+      for (index j = 0; j < d_; ++j) {
+        double const x = far[j * stride + i], from_centre = x - static_cast<double>(c[j]);
+        to_far += from_centre * from_centre;
+        apart2 += (x - near[j]) * (x - near[j]);
+      }
+      double const fall = slack_.up(steepest * slack_.upper(apart2));
+      out[i] = to_far - to_near - fall - slack_.of_squares(near_hi2, to_far + to_near);
+    }
   }
 
   /// At most min w·p over the ball: w·centre − radius·‖w‖, less the rounding of the sum.
