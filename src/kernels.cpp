@@ -11,6 +11,7 @@
 #ifndef KOPSE_KERNELS_ONCE
 #define KOPSE_KERNELS_ONCE
 #include <array>
+#include <limits>
 namespace kopse {
 // For each set of lanes: their numbers, and behind them those of the others.
 inline constexpr auto kept_first = [] {
@@ -180,15 +181,18 @@ double least(double const* values, index m) {
   return result;
 }
 
-index keep(double limit, double const* values, index m, index rows, double const* x, index stride, double* to,
-           index to_stride) {
+kept_columns keep(double limit, double const* values, index m, index rows, double const* x, index stride,
+                  double* to, index to_stride) {
   wide const t;
   index const width = static_cast<index>(hn::Lanes(t));
-  auto const most = hn::Set(t, limit);
+  auto const most = hn::Set(t, limit), infinite = hn::Set(t, std::numeric_limits<double>::infinity());
+  auto dropped = infinite;
   index count = 0;
   for (index i = 0; i < m; i += width) {
     auto const inside = hn::FirstN(t, static_cast<std::size_t>(m - i));
-    auto const stays = hn::And(hn::Not(hn::Gt(hn::LoadU(t, values + i), most)), inside);
+    auto const value = hn::LoadU(t, values + i);
+    auto const above = hn::Gt(value, most), stays = hn::And(hn::Not(above), inside);
+    dropped = hn::Min(dropped, hn::IfThenElse(hn::And(above, inside), value, infinite));
     std::uint8_t bits[8] = {};
     hn::StoreMaskBits(t, stays, bits);
     auto const order = hn::SetTableIndices(t, kept_first[bits[0]].data());
@@ -198,7 +202,7 @@ index keep(double limit, double const* values, index m, index rows, double const
     }
     count += static_cast<index>(hn::CountTrue(t, stays));
   }
-  return count;
+  return {count, hn::GetLane(hn::MinOfLanes(t, dropped))};
 }
 
 void offer(double const* x, index n, index x_stride, index d, double const* c, index m, index along,
@@ -214,6 +218,48 @@ void offer(double const* x, index n, index x_stride, index d, double const* c, i
     return offer_dims<4>(x, n, x_stride, d, c, m, along, across, first, best, who);
   default:
     return offer_dims<0>(x, n, x_stride, d, c, m, along, across, first, best, who);
+  }
+}
+
+template <index D>
+void three_dims(double const* x, index n, index x_stride, index dims, double const* c, index m, index along,
+                index across, nearest_rows const& found) {
+  wide const t;
+  index const d = D == 0 ? dims : D, width = static_cast<index>(hn::Lanes(t));
+  for (index i = 0; i < n; i += width) {
+    auto first = hn::Set(t, std::numeric_limits<double>::infinity()), second = first, third = first;
+    auto who_first = hn::Zero(t), who_second = hn::Zero(t);
+    for (index o = 0; o < m; ++o) {
+      auto d2 = hn::Zero(t);
+      for (index j = 0; j < d; ++j) {
+        auto const apart = hn::Sub(hn::LoadU(t, x + j * x_stride + i), hn::Set(t, c[o * along + j * across]));
+        d2 = hn::Add(d2, hn::Mul(apart, apart));
+      }
+      auto const number = hn::Set(t, static_cast<double>(o));
+      auto const is_first = hn::Lt(d2, first), is_second = hn::Lt(d2, second);
+      who_second = hn::IfThenElse(is_first, who_first, hn::IfThenElse(is_second, number, who_second));
+      who_first = hn::IfThenElse(is_first, number, who_first);
+      third = hn::Min(third, hn::Max(second, d2));
+      second = hn::Min(second, hn::Max(first, d2));
+      first = hn::Min(first, d2);
+    }
+    hn::StoreU(first, t, found.first + i);
+    hn::StoreU(second, t, found.second + i);
+    hn::StoreU(third, t, found.third + i);
+    hn::StoreU(who_first, t, found.who_first + i);
+    hn::StoreU(who_second, t, found.who_second + i);
+  }
+}
+
+void find_three(double const* x, index n, index x_stride, index d, double const* c, index m, index along,
+                index across, nearest_rows const& found) {
+  switch (d) {
+  case 2:
+    return three_dims<2>(x, n, x_stride, d, c, m, along, across, found);
+  case 3:
+    return three_dims<3>(x, n, x_stride, d, c, m, along, across, found);
+  default:
+    return three_dims<0>(x, n, x_stride, d, c, m, along, across, found);
   }
 }
 
@@ -235,6 +281,7 @@ HWY_EXPORT(squares_d);
 HWY_EXPORT(least);
 HWY_EXPORT(keep);
 HWY_EXPORT(offer);
+HWY_EXPORT(find_three);
 } // namespace
 
 void box_distances(float const* low, float const* high, index d, double const* x, index m, index stride,
@@ -266,14 +313,19 @@ void squared_distances(double const* x, index d, double const* c, index m, index
 
 double least_of(double const* values, index m) { return HWY_DYNAMIC_DISPATCH(least)(values, m); }
 
-index keep_at_most(double limit, double const* values, index m, index rows, double const* x, index stride,
-                   double* to, index to_stride) {
+kept_columns keep_at_most(double limit, double const* values, index m, index rows, double const* x,
+                          index stride, double* to, index to_stride) {
   return HWY_DYNAMIC_DISPATCH(keep)(limit, values, m, rows, x, stride, to, to_stride);
 }
 
 void offer_centroids(double const* x, index n, index x_stride, index d, double const* c, index m, index along,
                      index across, double first, double* best, double* who) {
   HWY_DYNAMIC_DISPATCH(offer)(x, n, x_stride, d, c, m, along, across, first, best, who);
+}
+
+void find_nearest_three(double const* x, index n, index x_stride, index d, double const* c, index m,
+                        index along, index across, nearest_rows const& found) {
+  HWY_DYNAMIC_DISPATCH(find_three)(x, n, x_stride, d, c, m, along, across, found);
 }
 
 } // namespace kopse

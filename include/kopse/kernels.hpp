@@ -35,10 +35,15 @@ void box_leads(double const* low, double const* high, index d, double const* nea
 /// The least of m > 0 numbers.
 double least_of(double const* values, index m);
 
-/// Writes those of m columns, of so many rows, whose value is not above `limit`, in their order; returns how
-/// many. They may be written over what is read. Writes whole vectors: up to padded(m) of each row.
-index keep_at_most(double limit, double const* values, index m, index rows, double const* x, index stride,
-                   double* to, index to_stride);
+/// What stays of some columns, and the least value of those that do not (infinite if there are none).
+struct kept_columns {
+  index count;
+  double least_dropped;
+};
+/// Writes those of m columns, of so many rows, whose value is not above `limit`, in their order. They may be
+/// written over what is read. Writes whole vectors: up to padded(m) of each row.
+kept_columns keep_at_most(double limit, double const* values, index m, index rows, double const* x,
+                          index stride, double* to, index to_stride);
 
 /// Points by dimension, too: coordinate j of point i at x[j·x_stride + i], for i below n, a multiple of
 /// lanes. Offers each of them m centroids, coordinate j of centroid i at c[i·along + j·across]: where one is
@@ -46,5 +51,13 @@ index keep_at_most(double limit, double const* values, index m, index rows, doub
 /// first + its number; of equals, the first.
 void offer_centroids(double const* x, index n, index x_stride, index d, double const* c, index m, index along,
                      index across, double first, double* best, double* who);
+
+/// The same for the nearest three of m centroids: first, second and third are computed d² (infinite where
+/// there are not so many), who_first and who_second the numbers of the first two.
+struct nearest_rows {
+  double *first, *second, *third, *who_first, *who_second;
+};
+void find_nearest_three(double const* x, index n, index x_stride, index d, double const* c, index m,
+                        index along, index across, nearest_rows const& found);
 
 } // namespace kopse
