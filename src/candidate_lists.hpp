@@ -39,23 +39,26 @@ public:
   /// For each point the number of the nearest of m candidates, the first of equals; coordinate j of candidate
   /// i is at c[j·stride + i].
   double const* nearest(double const* c, index m, index stride) {
-    std::fill_n(first_.begin(), padded(size_), std::numeric_limits<double>::infinity());
-    std::fill_n(who_first_.begin(), padded(size_), 0.0);
-    offer_centroids(x_.data(), padded(size_), most, d_, c, m, 1, stride, 0, first_.data(), who_first_.data());
-    return who_first_.data();
+    std::fill_n(squares_[0].begin(), padded(size_), std::numeric_limits<double>::infinity());
+    std::fill_n(who_[0].begin(), padded(size_), 0.0);
+    offer_centroids(x_.data(), padded(size_), most, d_, c, m, 1, stride, 0, squares_[0].data(),
+                    who_[0].data());
+    return who_[0].data();
   }
-  /// The nearest three.
-  nearest_rows nearest_three(double const* c, index m, index stride) {
-    nearest_rows const found{first_.data(), second_.data(), third_.data(), who_first_.data(),
-                             who_second_.data()};
-    find_nearest_three(x_.data(), padded(size_), most, d_, c, m, 1, stride, found);
+  /// The nearest four.
+  nearest_rows nearest_four(double const* c, index m, index stride) {
+    nearest_rows found;
+    for (std::size_t i = 0; i < 4; ++i) found.square[i] = squares_[i].data();
+    for (std::size_t i = 0; i < 3; ++i) found.who[i] = who_[i].data();
+    find_nearest_four(x_.data(), padded(size_), most, d_, c, m, 1, stride, found);
     return found;
   }
 
 private:
   index d_, size_ = 0;
   std::vector<double> x_;
-  std::array<double, most> first_, second_, third_, who_first_, who_second_;
+  std::array<std::array<double, most>, 4> squares_;
+  std::array<std::array<double, most>, 3> who_;
 };
 
 template <space_tree Tree, class Choice> class candidate_lists {

@@ -4,7 +4,6 @@
 #include <array>
 
 #include "kopse/parallel.hpp"
-#include "kopse/tree/neighbours.hpp"
 
 namespace kopse {
 
@@ -28,11 +27,13 @@ void cluster_clocks::start(matrix_view<double> centroids, centroid_drift const& 
   std::vector<double> near(at(k_));
   per_thread<index> counts([] { return index{0}; });
   for_blocks(k_, 256, threads, counts, [&](index& count, index first, index last) {
-    std::vector<neighbour> found;
     for (index j = first; j < last; ++j) {
-      find_nearest(heap_, centroids.row(j), j, std::min<index>(k_ - 1, d_ + 1),
-                   std::numeric_limits<double>::infinity(), found, count);
-      near[at(j)] = found.empty() ? 0 : slack_.upper(found.back().d2);
+      nearest_four const found =
+          find_nearest_four(heap_, centroids.row(j), heap_.leaf_of(static_cast<label>(j)), count);
+      double farthest2 = 0; // of those that there are; the first is itself, or at its place
+      for (double const d2 : {found.second2, found.third2, found.fourth2})
+        if (d2 < std::numeric_limits<double>::infinity()) farthest2 = d2;
+      near[at(j)] = slack_.upper(farthest2);
     }
   });
   counts.for_each([&](index const& count) { distances += count; });

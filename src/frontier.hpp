@@ -77,13 +77,13 @@ private:
   static constexpr double never = std::numeric_limits<double>::infinity();
   static constexpr double longest_lease = 1e300;
   // A distance or score of filter is a unit: what a point that changes owner stands for in a walk, from which
-  // a walk that comes pays, and what a lease costs.
-  static constexpr index filter_units_a_change = 200, filter_units_a_lease = 10;
+  // a walk that comes pays, and what a distance of a walk costs.
+  static constexpr index filter_units_a_change = 8000, filter_units_a_distance = 3;
 
   struct point_state {
-    float end = ended;      // of the lease against all but the second nearest, on the owner's clock
-    float pair_end = ended; // of the one against the second nearest
-    label other = 0;        // the second nearest
+    float end = ended; // of the lease against all but the two, on the owner's clock
+    std::array<float, 2> rival_end{ended, ended}; // of the ones against the two
+    std::array<label, 2> rival{0, 0};             // the second and the third nearest, when they were found
   };
   // A node with one owner: its lease. One with several: until then no lease below it ends.
   struct node_state {
@@ -101,16 +101,24 @@ private:
 
   static std::size_t at(index i) { return static_cast<std::size_t>(i); }
   clock_id clock_of(index i) const { return cluster_clocks::of(this->point_owner(i), shells_[at(i)]); }
-  float pair_reading(index i) const {
-    return clocks_->travelled(this->point_owner(i)) + clocks_->travelled(points_[at(i)].other);
+  // What is left of the leases against the two, in units.
+  float left_of_rivals(index i) const {
+    point_state const& p = points_[at(i)];
+    float const own = clocks_->travelled(this->point_owner(i));
+    return std::min(p.rival_end[0] - (own + clocks_->travelled(p.rival[0])),
+                    p.rival_end[1] - (own + clocks_->travelled(p.rival[1])));
   }
 
   // Not where filter would have been faster the last time, nor where most centroids leapt.
-  bool walk_pays() const {
-    return when_ == walks::always || (walk_work_ < filter_work_ && clocks_->leapt() <= k_ / 2);
+  bool walk_pays() {
+    if (when_ == walks::always || (walk_work_ < filter_work_ && clocks_->leapt() <= k_ / 2)) return true;
+    fewest_changes_ = changed_ / 4; // not again before it is much calmer
+    return false;
   }
   bool start_pays() const {
-    return !this->first_ && (when_ == walks::always || changed_ * filter_units_a_change < filter_work_);
+    return !this->first_
+           && (when_ == walks::always
+               || (changed_ * filter_units_a_change < filter_work_ && changed_ <= fewest_changes_));
   }
 
   void start() {
@@ -135,7 +143,8 @@ private:
         tree_->root(), threads_, [&](node_id q) { return tree_->points(q).size() <= this->branch_points(); },
         [&](node_id q, std::vector<node_id>& below) { all.lend([&](walk& w) { w.open(q, below); }); },
         [&](node_id q) { all.lend([&](walk& w) { w.visit(q); }); });
-    walk_work_ = finish(changes, all) + this->work_.distances + this->work_.node_scores;
+    finish(changes, all);
+    walk_work_ = this->work_.distances * filter_units_a_distance + this->work_.node_scores;
   }
 
   // Leases for everything, with the candidates that come down from the root.
@@ -155,19 +164,16 @@ private:
   void set_margins() {
     for (label j = 0; j < k_; ++j) margins_[at(j)] = clocks_->margin(j);
   }
-  // Takes in what threads have changed; returns what their leases have cost.
-  template <class Looks> index finish(cluster_sums& changes, per_thread<Looks>& all) {
-    index leases = 0;
+  // Takes in what threads have changed.
+  template <class Looks> void finish(cluster_sums& changes, per_thread<Looks>& all) {
     std::vector<node_id> opened;
     all.for_each([&](Looks& l) {
       this->merge(changes, l.mine);
-      leases += l.leases;
       opened.insert(opened.end(), l.opened.begin(), l.opened.end());
     });
     std::sort(opened.begin(), opened.end(), // the smaller nodes first: children before their parents
               [&](node_id a, node_id b) { return tree_->points(a).size() < tree_->points(b).size(); });
     for (node_id const q : opened) wait_for_children(q);
-    return leases * filter_units_a_lease;
   }
 
   void rebase() {
@@ -177,7 +183,8 @@ private:
         if (j < 0 || j >= k_) continue;
         point_state& p = points_[at(i)];
         p.end = clocks_->rebased(clock_of(i), p.end);
-        p.pair_end = clocks_->rebased_between(j, p.other, p.pair_end);
+        for (std::size_t r = 0; r < 2; ++r)
+          p.rival_end[r] = clocks_->rebased_between(j, p.rival[r], p.rival_end[r]);
       }
     });
     for (node_state& s : nodes_) s.end = clocks_->rebased(s.clock, s.end);
@@ -204,27 +211,32 @@ private:
     float left = std::numeric_limits<float>::infinity();
     for (index i = range.first; i < range.last; ++i) {
       point_state const& p = points_[at(i)];
-      node_id const leaf = clocks_->heap().leaf_of(this->point_owner(i)),
-                    other = clocks_->heap().leaf_of(p.other);
-      common &= leaf & other;
-      any |= leaf | other;
+      for (label const j : {this->point_owner(i), p.rival[0], p.rival[1]}) {
+        node_id const leaf = clocks_->heap().leaf_of(j);
+        common &= leaf;
+        any |= leaf;
+      }
       shell = std::max<int>(shell, shells_[at(i)]);
-      left = std::min(left, std::min(p.end - clocks_->reading(clock_of(i)), p.pair_end - pair_reading(i)));
+      left = std::min(left, std::min(p.end - clocks_->reading(clock_of(i)), left_of_rivals(i)));
     }
     clock_id const clock =
         clocks_->of_node(common >> std::bit_width(static_cast<unsigned>(common ^ any)), shell);
     nodes_[at(q)] = {clock, clocks_->end_of_units(clock, left)};
   }
 
-  // Leases for a point that is at most u from its owner j: its second nearest is `gap` farther, all others
-  // gap_of_others.
-  void lease(index i, label j, double u, double gap, double gap_of_others) {
-    point_state& p = points_[at(i)];
-    p.pair_end = clocks_->end_between(j, p.other, slack_.lease(u, std::min(gap, longest_lease)));
-    auto const [shell, length] = choose(j, u, std::min(gap_of_others, longest_lease));
-    p.end = clocks_->end(j, shell, slack_.lease(u, length));
+  // A lease for a point that is at most u from its owner j, and `gap` farther from one of its two rivals, or
+  // from all others.
+  void lease_against(index i, std::size_t r, label j, label rival, double u, double gap) {
+    points_[at(i)].rival[r] = rival;
+    points_[at(i)].rival_end[r] =
+        clocks_->end_between(j, rival, slack_.lease(u, std::min(gap, longest_lease)));
+  }
+  void lease(index i, label j, double u, double gap) {
+    auto const [shell, length] = choose(j, u, std::min(gap, longest_lease));
+    points_[at(i)].end = clocks_->end(j, shell, slack_.lease(u, length));
     shells_[at(i)] = static_cast<std::uint8_t>(shell);
   }
+
   // The shell on which a lease lasts longest at the last rate: the first with room for all of the gap, or one
   // of the two before it, and the length of the lease.
   std::pair<int, double> choose(label j, double u, double gap) {
@@ -246,7 +258,8 @@ private:
   index n_;
   walks when_;
   bool leased_ = false;
-  index filter_work_ = 0, changed_ = 0, walk_work_ = 0;
+  index filter_work_ = 0, walk_work_ = 0;
+  index changed_ = 0, fewest_changes_ = std::numeric_limits<index>::max();
   // From the first walk on.
   std::optional<cluster_clocks> clocks_;
   std::vector<double> margins_;      // of candidates, by centroid
@@ -261,7 +274,6 @@ template <class Tree> class frontier_step<Tree>::look {
 public:
   typename base::share mine;
   std::vector<node_id> opened; // their children have been looked at by somebody
-  index leases = 0;            // of points
 
   look(frontier_step& step, typename base::share share)
       : mine(std::move(share)), step_(step), tree_(*step.tree_), clocks_(*step.clocks_), slack_(step.slack_),
@@ -306,7 +318,7 @@ protected:
       points_.clear();
       for (index i = first; i < std::min(range.last, first + point_tile::most); ++i)
         points_.add(tree_.point(i));
-      nearest_rows const found = points_.nearest_three(lists_.coordinates(left), left.m, left.stride);
+      nearest_rows const found = points_.nearest_four(lists_.coordinates(left), left.m, left.stride);
       for (index i = 0; i < points_.size(); ++i) look_at_point(first + i, i, found, left);
     }
     step_.wait_for_points(q);
@@ -323,14 +335,21 @@ protected:
   }
 
   // Those not on the list are farther than the owner by its gap.
-  void look_at_point(index i, index found_at, nearest_rows const& found, list const& left) {
-    ++leases;
-    label const j = lists_.name(left, static_cast<index>(found.who_first[found_at]));
+  void look_at_point(index i, index at, nearest_rows const& found, list const& left) {
+    auto const name = [&](int r) { return lists_.name(left, static_cast<index>(found.who[r][at])); };
+    settle_point(i,
+                 {found.square[0][at], found.square[1][at], found.square[2][at], found.square[3][at], name(0),
+                  name(1), name(2)},
+                 left.gap);
+  }
+  // All centroids that were not looked at are at least `unseen` farther than the first.
+  void settle_point(index i, nearest_four const& found, double unseen) {
+    label const j = found.first;
     step_.give_point(mine.changes, i, j);
-    step_.points_[at(i)].other = lists_.name(left, static_cast<index>(found.who_second[found_at]));
-    double const u = slack_.upper(found.first[found_at]);
-    step_.lease(i, j, u, slack_.lower(found.second[found_at]) - u,
-                std::min(slack_.lower(found.third[found_at]) - u, left.gap));
+    double const u = slack_.upper(found.first2);
+    step_.lease_against(i, 0, j, found.second < 0 ? j : found.second, u, slack_.lower(found.second2) - u);
+    step_.lease_against(i, 1, j, found.third < 0 ? j : found.third, u, slack_.lower(found.third2) - u);
+    step_.lease(i, j, u, std::min(slack_.lower(found.fourth2) - u, unseen));
   }
 
   frontier_step& step_;
@@ -399,43 +418,39 @@ private:
     for (index i = range.first; i < range.last; ++i) {
       if (!clocks_.running(step_.clock_of(i), step_.points_[at(i)].end))
         search(i);
-      else if (!(step_.pair_reading(i) < step_.points_[at(i)].pair_end))
-        look_at_pair(i);
+      else if (!(step_.left_of_rivals(i) > 0))
+        look_at_rivals(i);
     }
     step_.wait_for_points(q);
   }
 
-  // The nearest three of a point, by the tree on the centroids.
+  // The nearest of all, by the tree on the centroids.
   void search(index i) {
-    ++this->leases;
     std::copy_n(tree_.point(i), tree_.dims(), copy_.begin());
-    nearest_three const found = find_nearest_three(
-        clocks_.heap(), copy_.data(), clocks_.heap().leaf_of(step_.point_owner(i)), mine.work.distances);
-    step_.give_point(mine.changes, i, found.first);
-    step_.points_[at(i)].other = found.second < 0 ? found.first : found.second;
-    double const u = slack_.upper(found.first2);
-    step_.lease(i, found.first, u, slack_.lower(found.second2) - u, slack_.lower(found.third2) - u);
+    node_id const near = clocks_.heap().leaf_of(step_.point_owner(i));
+    this->settle_point(i, find_nearest_four(clocks_.heap(), copy_.data(), near, mine.work.distances), never);
   }
 
-  // The lease against all but the second nearest runs: one of the two is the owner.
-  void look_at_pair(index i) {
-    point_state& p = step_.points_[at(i)];
-    label const j = step_.point_owner(i), other = p.other;
-    real const* const x = tree_.point(i);
-    double const own2 = square(x, step_.centroids_.row(j), tree_.dims()),
-                 other2 = square(x, step_.centroids_.row(other), tree_.dims());
-    mine.work.distances += 2;
+  // The lease against all but the two runs: one of the three is the owner.
+  void look_at_rivals(index i) {
+    point_state const p = step_.points_[at(i)];
+    label const before = step_.point_owner(i);
+    nearest_four found;
+    double const before2 = square(tree_.point(i), step_.centroids_.row(before), tree_.dims());
+    found.offer(before, before2);
+    for (label const rival : p.rival)
+      if (rival != before)
+        found.offer(rival, square(tree_.point(i), step_.centroids_.row(rival), tree_.dims()));
+    mine.work.distances += 3;
     ++mine.work[prune_rule::point_bounds];
-    if (own2 < other2 || (own2 == other2 && j <= other)) {
-      double const u = slack_.upper(own2);
-      p.pair_end = clocks_.end_between(j, other, slack_.lease(u, slack_.lower(other2) - u));
-      return;
-    }
-    double const left = clocks_.left(step_.clock_of(i), p.end), u = slack_.upper(other2),
-                 ahead = slack_.lower(own2) - u;
-    step_.give_point(mine.changes, i, other);
-    p.other = j;
-    step_.lease(i, other, u, ahead, slack_.down(left + ahead));
+    label const j = found.first;
+    double const u = slack_.upper(found.first2), left = clocks_.left(step_.clock_of(i), p.end);
+    step_.give_point(mine.changes, i, j);
+    step_.lease_against(i, 0, j, found.second < 0 ? j : found.second, u, slack_.lower(found.second2) - u);
+    step_.lease_against(i, 1, j, found.third < 0 ? j : found.third, u, slack_.lower(found.third2) - u);
+    // Safe: all others were farther than the old owner by what is left, and the new one is nearer than that
+    // by the difference.
+    if (j != before) step_.lease(i, j, u, slack_.down(left + (slack_.lower(before2) - u)));
   }
 
   std::vector<double> copy_; // of a point

@@ -133,15 +133,15 @@ private:
   double least_[surroundings::shells] = {-1, -1, -1, -1, -1, -1, -1}; // the least movement found
 };
 
-nearest_three find_three(centroid_heap const& heap, double const* x, node_id leaf, index& distances) {
+nearest_four find_four(centroid_heap const& heap, double const* x, node_id leaf, index& distances) {
   constexpr index eight = centroid_heap::most;
   wide const t;
   index const width = static_cast<index>(hn::Lanes(t)), d = heap.dims();
-  nearest_three found;
+  nearest_four found;
   thread_local std::vector<surroundings::entry> stack;
-  // Lanes with a square up to the third nearest so far, one after the other.
+  // Lanes with a square up to the fourth nearest so far, one after the other.
   auto const for_each_near = [&](auto d2, auto const& f) HWY_ATTR {
-    auto const near = hn::Le(d2, hn::Set(t, found.third2));
+    auto const near = hn::Le(d2, hn::Set(t, found.fourth2));
     if (hn::AllFalse(t, near)) return;
     std::uint8_t bits[8] = {};
     hn::StoreMaskBits(t, near, bits);
@@ -191,7 +191,7 @@ nearest_three find_three(centroid_heap const& heap, double const* x, node_id lea
   while (!stack.empty()) {
     auto const [q, lo2] = stack.back();
     stack.pop_back();
-    if (q == leaf || lo2 > found.third2) continue;
+    if (q == leaf || lo2 > found.fourth2) continue;
     if (heap.is_leaf(q))
       visit(q);
     else
@@ -214,15 +214,15 @@ namespace kopse {
 
 namespace {
 HWY_EXPORT(find);
-HWY_EXPORT(find_three);
+HWY_EXPORT(find_four);
 } // namespace
 
 void find_movements(centroid_heap const& heap, node_id leaf, surroundings& around, index& distances) {
   HWY_DYNAMIC_DISPATCH(find)(heap, leaf, around, distances);
 }
 
-nearest_three find_nearest_three(centroid_heap const& heap, double const* x, node_id leaf, index& distances) {
-  return HWY_DYNAMIC_DISPATCH(find_three)(heap, x, leaf, distances);
+nearest_four find_nearest_four(centroid_heap const& heap, double const* x, node_id leaf, index& distances) {
+  return HWY_DYNAMIC_DISPATCH(find_four)(heap, x, leaf, distances);
 }
 
 } // namespace kopse

@@ -32,23 +32,26 @@ struct surroundings {
 /// Raises `most` to what is true, over all centroids of the heap. Counts the distances it computed.
 void find_movements(centroid_heap const& heap, node_id leaf, surroundings& around, index& distances);
 
-/// The nearest three of what was offered; of equal distances the lowest centroid is the first.
-struct nearest_three {
-  double first2 = std::numeric_limits<double>::infinity(), second2 = first2, third2 = first2; // computed d²
-  label first = -1, second = -1;
+/// The nearest four of what was offered; of equal distances the lowest centroid is the first.
+struct nearest_four {
+  double first2 = std::numeric_limits<double>::infinity(), second2 = first2, third2 = first2,
+         fourth2 = first2; // computed d²
+  label first = -1, second = -1, third = -1;
   void offer(label j, double d2) {
     if (d2 < first2 || (d2 == first2 && j < first)) {
-      third2 = second2, second2 = first2, second = first;
+      fourth2 = third2, third2 = second2, third = second, second2 = first2, second = first;
       first2 = d2, first = j;
     } else if (d2 < second2) {
-      third2 = second2, second2 = d2, second = j;
+      fourth2 = third2, third2 = second2, third = second, second2 = d2, second = j;
+    } else if (d2 < third2) {
+      fourth2 = third2, third2 = d2, third = j;
     } else {
-      third2 = d2 < third2 ? d2 : third2;
+      fourth2 = d2 < fourth2 ? d2 : fourth2;
     }
   }
 };
 
-/// The nearest three centroids of x (d numbers): it starts with those of `leaf`, which should be near.
-nearest_three find_nearest_three(centroid_heap const& heap, double const* x, node_id leaf, index& distances);
+/// The nearest four centroids of x (d numbers): it starts with those of `leaf`, which should be near.
+nearest_four find_nearest_four(centroid_heap const& heap, double const* x, node_id leaf, index& distances);
 
 } // namespace kopse

@@ -222,13 +222,14 @@ void offer(double const* x, index n, index x_stride, index d, double const* c, i
 }
 
 template <index D>
-void three_dims(double const* x, index n, index x_stride, index dims, double const* c, index m, index along,
-                index across, nearest_rows const& found) {
+void four_dims(double const* x, index n, index x_stride, index dims, double const* c, index m, index along,
+               index across, nearest_rows const& found) {
   wide const t;
   index const d = D == 0 ? dims : D, width = static_cast<index>(hn::Lanes(t));
   for (index i = 0; i < n; i += width) {
-    auto first = hn::Set(t, std::numeric_limits<double>::infinity()), second = first, third = first;
-    auto who_first = hn::Zero(t), who_second = hn::Zero(t);
+    auto first = hn::Set(t, std::numeric_limits<double>::infinity()), second = first, third = first,
+         fourth = first;
+    auto who_first = hn::Zero(t), who_second = hn::Zero(t), who_third = hn::Zero(t);
     for (index o = 0; o < m; ++o) {
       auto d2 = hn::Zero(t);
       for (index j = 0; j < d; ++j) {
@@ -236,30 +237,34 @@ void three_dims(double const* x, index n, index x_stride, index dims, double con
         d2 = hn::Add(d2, hn::Mul(apart, apart));
       }
       auto const number = hn::Set(t, static_cast<double>(o));
-      auto const is_first = hn::Lt(d2, first), is_second = hn::Lt(d2, second);
+      auto const is_first = hn::Lt(d2, first), is_second = hn::Lt(d2, second), is_third = hn::Lt(d2, third);
+      who_third = hn::IfThenElse(is_second, who_second, hn::IfThenElse(is_third, number, who_third));
       who_second = hn::IfThenElse(is_first, who_first, hn::IfThenElse(is_second, number, who_second));
       who_first = hn::IfThenElse(is_first, number, who_first);
+      fourth = hn::Min(fourth, hn::Max(third, d2));
       third = hn::Min(third, hn::Max(second, d2));
       second = hn::Min(second, hn::Max(first, d2));
       first = hn::Min(first, d2);
     }
-    hn::StoreU(first, t, found.first + i);
-    hn::StoreU(second, t, found.second + i);
-    hn::StoreU(third, t, found.third + i);
-    hn::StoreU(who_first, t, found.who_first + i);
-    hn::StoreU(who_second, t, found.who_second + i);
+    hn::StoreU(first, t, found.square[0] + i);
+    hn::StoreU(second, t, found.square[1] + i);
+    hn::StoreU(third, t, found.square[2] + i);
+    hn::StoreU(fourth, t, found.square[3] + i);
+    hn::StoreU(who_first, t, found.who[0] + i);
+    hn::StoreU(who_second, t, found.who[1] + i);
+    hn::StoreU(who_third, t, found.who[2] + i);
   }
 }
 
-void find_three(double const* x, index n, index x_stride, index d, double const* c, index m, index along,
-                index across, nearest_rows const& found) {
+void find_four(double const* x, index n, index x_stride, index d, double const* c, index m, index along,
+               index across, nearest_rows const& found) {
   switch (d) {
   case 2:
-    return three_dims<2>(x, n, x_stride, d, c, m, along, across, found);
+    return four_dims<2>(x, n, x_stride, d, c, m, along, across, found);
   case 3:
-    return three_dims<3>(x, n, x_stride, d, c, m, along, across, found);
+    return four_dims<3>(x, n, x_stride, d, c, m, along, across, found);
   default:
-    return three_dims<0>(x, n, x_stride, d, c, m, along, across, found);
+    return four_dims<0>(x, n, x_stride, d, c, m, along, across, found);
   }
 }
 
@@ -281,7 +286,7 @@ HWY_EXPORT(squares_d);
 HWY_EXPORT(least);
 HWY_EXPORT(keep);
 HWY_EXPORT(offer);
-HWY_EXPORT(find_three);
+HWY_EXPORT(find_four);
 } // namespace
 
 void box_distances(float const* low, float const* high, index d, double const* x, index m, index stride,
@@ -323,9 +328,9 @@ void offer_centroids(double const* x, index n, index x_stride, index d, double c
   HWY_DYNAMIC_DISPATCH(offer)(x, n, x_stride, d, c, m, along, across, first, best, who);
 }
 
-void find_nearest_three(double const* x, index n, index x_stride, index d, double const* c, index m,
-                        index along, index across, nearest_rows const& found) {
-  HWY_DYNAMIC_DISPATCH(find_three)(x, n, x_stride, d, c, m, along, across, found);
+void find_nearest_four(double const* x, index n, index x_stride, index d, double const* c, index m,
+                       index along, index across, nearest_rows const& found) {
+  HWY_DYNAMIC_DISPATCH(find_four)(x, n, x_stride, d, c, m, along, across, found);
 }
 
 } // namespace kopse

@@ -52,12 +52,13 @@ kept_columns keep_at_most(double limit, double const* values, index m, index row
 void offer_centroids(double const* x, index n, index x_stride, index d, double const* c, index m, index along,
                      index across, double first, double* best, double* who);
 
-/// The same for the nearest three of m centroids: first, second and third are computed d² (infinite where
-/// there are not so many), who_first and who_second the numbers of the first two.
+/// The nearest four of m centroids: computed d², infinite where there are not so many, and the numbers of the
+/// first three.
 struct nearest_rows {
-  double *first, *second, *third, *who_first, *who_second;
+  double* square[4];
+  double* who[3];
 };
-void find_nearest_three(double const* x, index n, index x_stride, index d, double const* c, index m,
-                        index along, index across, nearest_rows const& found);
+void find_nearest_four(double const* x, index n, index x_stride, index d, double const* c, index m,
+                       index along, index across, nearest_rows const& found);
 
 } // namespace kopse
