@@ -39,8 +39,14 @@ protected:
         [&](task const& t) { return tree_->points(t.node).size() <= this->branch_points(); },
         [&](task const& t, std::vector<task>& below) { walks.lend([&](walk& w) { w.open(t, below); }); },
         [&](task const& t) { walks.lend([&](walk& w) { w.run(t); }); });
-    walks.for_each([&](walk& w) { this->merge(changes, w.mine); });
+    effort_ = 0;
+    walks.for_each([&](walk& w) {
+      this->merge(changes, w.mine);
+      effort_ += w.effort + w.mine.work.node_scores;
+    });
   }
+
+  index effort_ = 0; // of the last assign_all(), in scores: what it takes in time
 
 private:
   // A node that is to be visited with these candidates; siblings share the list.
@@ -55,6 +61,7 @@ private:
 template <class Tree, class Choice> class candidate_step<Tree, Choice>::walk {
 public:
   typename base::share mine;
+  index effort = 0; // besides the scores
 
   walk(candidate_step& step, typename base::share share)
       : mine(std::move(share)), step_(step), tree_(*step.tree_), lists_(tree_, step.centroids_, step.slack_),
@@ -75,6 +82,7 @@ private:
 
   void visit(node_id q, list const& all) {
     step_.check_stop();
+    effort += scores_a_node;
     list const left = lists_.filter(q, all, mine.work);
     if (!settle(q, left))
       for (node_id const c : tree_.children(q)) visit(c, left);
@@ -90,6 +98,7 @@ private:
     if (!step_.is_leaf(q)) return false;
     mine.work.distances += tree_.points(q).size() * left.m;
     point_range const range = tree_.points(q);
+    effort += scores_a_point * range.size();
     for (index first = range.first; first < range.last; first += point_tile::most) {
       points_.clear();
       for (index i = first; i < std::min(range.last, first + point_tile::most); ++i)
@@ -100,6 +109,8 @@ private:
     }
     return true;
   }
+
+  static constexpr index scores_a_node = 40, scores_a_point = 3; // measured
 
   candidate_step& step_;
   Tree const& tree_;

@@ -65,7 +65,7 @@ public:
       leased_ = true;
     } else {
       this->assign_all(changes);
-      filter_work_ = this->work_.distances + this->work_.node_scores;
+      filter_work_ = this->effort_;
     }
     changed_ = changes.labels_changed;
     return changes;
@@ -76,9 +76,9 @@ private:
   static constexpr float ended = cluster_clocks::ended;
   static constexpr double never = std::numeric_limits<double>::infinity();
   static constexpr double longest_lease = 1e300;
-  // A distance or score of filter is a unit: what a point that changes owner stands for in a walk, from which
-  // a walk that comes pays, and what a distance of a walk costs.
-  static constexpr index filter_units_a_change = 8000, filter_units_a_distance = 3;
+  // In scores of filter: what a point that changes owner stands for in a walk, from which a walk that comes
+  // pays, and what a distance of a walk costs. Measured.
+  static constexpr index scores_a_change = 8000, scores_a_distance = 6;
 
   struct point_state {
     float end = ended; // of the lease against all but the two, on the owner's clock
@@ -118,7 +118,7 @@ private:
   bool start_pays() const {
     return !this->first_
            && (when_ == walks::always
-               || (changed_ * filter_units_a_change < filter_work_ && changed_ <= fewest_changes_));
+               || (changed_ * scores_a_change < filter_work_ && changed_ <= fewest_changes_));
   }
 
   void start() {
@@ -144,7 +144,7 @@ private:
         [&](node_id q, std::vector<node_id>& below) { all.lend([&](walk& w) { w.open(q, below); }); },
         [&](node_id q) { all.lend([&](walk& w) { w.visit(q); }); });
     finish(changes, all);
-    walk_work_ = this->work_.distances * filter_units_a_distance + this->work_.node_scores;
+    walk_work_ = this->work_.distances * scores_a_distance + this->work_.node_scores;
   }
 
   // Leases for everything, with the candidates that come down from the root.

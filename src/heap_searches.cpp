@@ -31,6 +31,7 @@ public:
   }
 
   void run() {
+    summarise();
     visit(leaf_);
     around_.stack.clear();
     open(0, heap_.top(), 2 * heap_.top());
@@ -74,6 +75,12 @@ private:
         }
       }
     }
+    summarise();
+  }
+
+  void summarise() {
+    wide const t;
+    index const width = static_cast<index>(hn::Lanes(t));
     for (int s = 0; s < around_.used; ++s) {
       auto all = hn::Set(t, std::numeric_limits<double>::infinity());
       for (index i = 0; i < eight; i += width)
@@ -129,8 +136,8 @@ private:
   node_id leaf_;
   surroundings& around_;
   index& distances_;
-  double widest2_[surroundings::shells];                              // the widest reach of all, and
-  double least_[surroundings::shells] = {-1, -1, -1, -1, -1, -1, -1}; // the least movement found
+  double widest2_[surroundings::shells]; // the widest reach of all, and
+  double least_[surroundings::shells];   // the least movement found
 };
 
 nearest_four find_four(centroid_heap const& heap, double const* x, node_id leaf, index& distances) {

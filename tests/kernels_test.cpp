@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <hwy/targets.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <vector>
@@ -156,15 +157,24 @@ TEST(kernels, columns_that_stay_keep_their_order) {
       std::vector<double> const values = numbers(padded(t.m), 8);
       for (double const limit : {-1.0, 0.0, 0.25, 1e10}) {
         std::vector<index> expected;
-        for (index i = 0; i < t.m; ++i)
-          if (values[static_cast<std::size_t>(i)] <= limit) expected.push_back(i);
+        double least_dropped = infinity;
+        for (index i = 0; i < t.m; ++i) {
+          double const value = values[static_cast<std::size_t>(i)];
+          if (value <= limit)
+            expected.push_back(i);
+          else
+            least_dropped = std::min(least_dropped, value);
+        }
         std::vector<double> in_place = t.x, apart(t.x.size(), untouched);
         index const narrow = padded(t.m);
-        ASSERT_EQ(keep_at_most(limit, values.data(), t.m, t.d, t.x.data(), t.stride, apart.data(), narrow),
-                  std::ssize(expected));
-        ASSERT_EQ(keep_at_most(limit, values.data(), t.m, t.d, in_place.data(), t.stride, in_place.data(),
-                               t.stride),
-                  std::ssize(expected));
+        kept_columns const once = keep_at_most(limit, values.data(), t.m, t.d, t.x.data(), t.stride,
+                                               apart.data(), narrow),
+                           over = keep_at_most(limit, values.data(), t.m, t.d, in_place.data(), t.stride,
+                                               in_place.data(), t.stride);
+        ASSERT_EQ(once.count, std::ssize(expected));
+        ASSERT_EQ(over.count, std::ssize(expected));
+        EXPECT_EQ(once.least_dropped, least_dropped);
+        EXPECT_EQ(over.least_dropped, least_dropped);
         for (std::size_t e = 0; e < expected.size(); ++e)
           for (index j = 0; j < t.d; ++j) {
             EXPECT_EQ(apart[static_cast<std::size_t>(j * narrow) + e], t.at(expected[e], j));
@@ -194,6 +204,40 @@ TEST(kernels, nearest_of_centroids_is_the_first_of_equals) {
           }
           EXPECT_EQ(best[static_cast<std::size_t>(i)], least);
           EXPECT_EQ(who[static_cast<std::size_t>(i)], nearest);
+        }
+      }
+    });
+  });
+}
+
+TEST(kernels, nearest_four_of_centroids) {
+  for_each_target([] {
+    for_each_trial([](trial const& t) {
+      index const n = 16;
+      std::vector<double> const points = numbers(n * t.d, 12);
+      std::vector<double> out(static_cast<std::size_t>(7 * n), untouched);
+      nearest_rows found;
+      for (index r = 0; r < 4; ++r) found.square[r] = out.data() + r * n;
+      for (index r = 0; r < 3; ++r) found.who[r] = out.data() + (4 + r) * n;
+      find_nearest_four(points.data(), n, n, t.d, t.x.data(), t.m, 1, t.stride, found);
+      for (index i = 0; i < n; ++i) {
+        std::vector<std::pair<double, index>> all;
+        for (index o = 0; o < t.m; ++o) {
+          double sum = 0;
+          for (index j = 0; j < t.d; ++j)
+            sum += square(points[static_cast<std::size_t>(j * n + i)] - t.at(o, j));
+          all.push_back({sum, o});
+        }
+        std::sort(all.begin(), all.end());
+        for (index r = 0; r < 4; ++r)
+          EXPECT_EQ(found.square[r][i], r < t.m ? all[static_cast<std::size_t>(r)].first : infinity);
+        // Of equals the first is the first; of the others each is one that is so far away.
+        EXPECT_EQ(found.who[0][i], all[0].second);
+        for (index r = 1; r < std::min<index>(3, t.m); ++r) {
+          index const who = static_cast<index>(found.who[r][i]);
+          EXPECT_TRUE(std::ranges::any_of(
+              all, [&](auto const& a) { return a.second == who && a.first == found.square[r][i]; }));
+          for (index before = 0; before < r; ++before) EXPECT_NE(found.who[before][i], found.who[r][i]);
         }
       }
     });
