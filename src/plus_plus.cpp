@@ -11,6 +11,7 @@
 // total lies, masses added up along the rows in their order, w·D² rounded to double and their sums exact.
 // d2_field.hpp says how the D² are kept, and what that costs.
 #include <algorithm>
+#include <cmath>
 
 #include "d2_field.hpp"
 #include "kopse/random.hpp"
@@ -59,7 +60,9 @@ public:
   }
 
   seeding_result run() && {
-    index const candidates = options_.candidates;
+    index const candidates = options_.candidates > 0
+                                 ? options_.candidates
+                                 : 2 + static_cast<index>(std::log(static_cast<double>(k_)));
     for (; count_ < given_.rows(); ++count_) {
       std::copy_n(given_.row(count_), given_.cols(), result_.centroids.row(count_));
       if (count_ < k_) add_to_fields(result_.centroids.row(count_));
