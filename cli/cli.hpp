@@ -18,6 +18,8 @@ namespace kopse::cli {
 void add_fit(CLI::App& app);
 void add_predict(CLI::App& app);
 void add_info(CLI::App& app);
+void add_seed(CLI::App& app);
+void add_choose_k(CLI::App& app);
 
 /// A command with what each has: --help, --version.
 CLI::App* add_command(CLI::App& app, std::string const& name, std::string const& description,
@@ -57,6 +59,10 @@ void add_number(CLI::App& app, std::string const& names, index& target, index le
 void add_number(CLI::App& app, std::string const& names, int& target, int least, std::string const& help);
 void add_number(CLI::App& app, std::string const& names, std::uint64_t& target, std::uint64_t least,
                 std::string const& help);
+
+/// A number of at least `least` (above it, if `above`), not infinite.
+void add_real(CLI::App& app, std::string const& names, double& target, double least, bool above,
+              std::string const& help);
 
 /// --threads; 0, where it is not given, means all.
 void add_threads(CLI::App& app, int& target);

@@ -5,6 +5,7 @@
 
 #include <charconv>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
@@ -98,6 +99,20 @@ void add_number(CLI::App& app, std::string const& names, int& target, int least,
 void add_number(CLI::App& app, std::string const& names, std::uint64_t& target, std::uint64_t least,
                 std::string const& help) {
   add_whole(app, names, target, least, help);
+}
+
+void add_real(CLI::App& app, std::string const& names, double& target, double least, bool above,
+              std::string const& help) {
+  auto const parse = [&target, least, above, name = long_name(names)](std::string const& text) {
+    auto const [end, problem] = std::from_chars(text.data(), text.data() + text.size(), target);
+    if (problem != std::errc{} || end != text.data() + text.size() || std::isinf(target)
+        || !(above ? target > least : target >= least))
+      throw usage_error(fmt::format("{} '{}': a number {} {} is expected", name, text,
+                                    above ? "above" : "of at least", least));
+  };
+  app.add_option_function<std::string>(names, parse, help)
+      ->type_name("X")
+      ->default_str(fmt::format("{}", target));
 }
 
 void add_threads(CLI::App& app, int& target) {

@@ -25,7 +25,7 @@ load_options check_settings(fit_settings& settings) {
   how.threads = settings.fit.threads;
   resolve(settings.fit);
   settings.fit.threads = how.threads; // fit() knows how many are worth it
-  choose("--init", settings.fit.init, inits());
+  settings.fit.init = resolve_init(settings.fit.init);
   static constexpr std::array<std::string_view, 2> policies{"relocate", "keep"};
   static constexpr std::array<empty_policy, 2> meanings{empty_policy::relocate, empty_policy::keep};
   settings.fit.empty = meanings[choose("--empty", settings.allow_empty ? "keep" : settings.empty, policies)];

@@ -4,8 +4,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <charconv>
-#include <cmath>
 #include <memory>
 
 #include "fit.hpp"
@@ -18,18 +16,10 @@ void add_clustering(CLI::App& app, fit_settings& s) {
   add_number(app, "-k,-c,--clusters", s.k, index{1},
              "How many clusters: 1 to the number of points (required)");
   add_number(app, "--max-iter", s.fit.max_iter, index{1}, "Most iterations, at least 1");
-  auto const tolerance = [&s](std::string const& text) {
-    auto const [end, problem] = std::from_chars(text.data(), text.data() + text.size(), s.fit.tol);
-    if (problem != std::errc{} || end != text.data() + text.size() || !(s.fit.tol >= 0)
-        || std::isinf(s.fit.tol))
-      throw usage_error(fmt::format("--tol '{}': a number of at least 0 is expected", text));
-  };
-  app.add_option_function<std::string>("--tol", tolerance,
-                                       "Also stop when the squared movements of all centroids add up to at "
-                                       "most TOL times the mean variance of "
-                                       "the columns; 0 = only when no label changes")
-      ->type_name("TOL")
-      ->default_str("0");
+  add_real(
+      app, "--tol", s.fit.tol, 0, false,
+      "Also stop when the squared movements of all centroids add up to at most X times the mean variance "
+      "of the columns; 0 = only when no label changes");
   auto* empty =
       app.add_option("--empty", s.empty,
                      "A cluster without points: relocate (it takes the farthest point) or keep (its "
@@ -47,10 +37,12 @@ void add_start(CLI::App& app, fit_settings& s) {
       ->type_name("NAME")
       ->capture_default_str()
       ->excludes(given);
+  add_number(app, "--candidates", s.fit.candidates, index{0},
+             "k-means++: rows drawn a centroid, of which the best is taken; 0 = 2 + ln K");
   add_number(app, "--seed", s.fit.seed, std::uint64_t{0}, "Seed of the random numbers, 0 to 2^64 - 1");
   add_number(app, "--restarts", s.fit.restarts, index{1},
              "Runs from different starts; the least inertia wins");
-  app.get_option("--restarts")->excludes(given);
+  for (char const* other : {"--restarts", "--candidates"}) app.get_option(other)->excludes(given);
 }
 
 void add_method(CLI::App& app, fit_settings& s) {

@@ -3,9 +3,10 @@
 #include <chrono>
 #include <cmath>
 
+#include "input_checks.hpp"
 #include "kopse/kmeans.hpp"
-#include "kopse/seeding.hpp"
 #include "nearest.hpp"
+#include "seeding_methods.hpp"
 #include "step_common.hpp"
 #include "verify.hpp"
 
@@ -27,22 +28,9 @@ private:
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
-std::string shape(index rows, index cols) { return std::to_string(rows) + " x " + std::to_string(cols); }
-
-constexpr index most_columns = index{1} << 24; // with values up to 1e150, squared distances stay finite
-
 void check(index n, index d, index k, options const& o) {
-  if (n < 1 || d < 1)
-    throw error("the data are " + shape(n, d) + ": expected at least one row and one column");
-  if (d > most_columns)
-    throw error("the data have " + std::to_string(d) + " columns: expected at most "
-                + std::to_string(most_columns));
-  if (k < 1) throw usage_error("k = " + std::to_string(k) + ": expected at least 1 cluster");
-  if (k > n)
-    throw usage_error("k = " + std::to_string(k) + " is more than the " + std::to_string(n)
-                      + " rows there are");
-  if (k > std::numeric_limits<label>::max())
-    throw usage_error("k = " + std::to_string(k) + ": expected less than 2^31");
+  check_shape(n, d);
+  check_k(n, k);
   if (o.max_iter < 1) throw usage_error("max_iter = " + std::to_string(o.max_iter) + ": expected at least 1");
   if (!(o.tol >= 0)) throw usage_error("tol = " + std::to_string(o.tol) + ": expected a number >= 0");
   if (o.restarts < 1) throw usage_error("restarts = " + std::to_string(o.restarts) + ": expected at least 1");
@@ -55,17 +43,6 @@ void check(index n, index d, index k, options const& o) {
   } catch (error const& e) {
     throw error(std::string("starting centroids: ") + e.what());
   }
-}
-
-// Weights times the power of two that brings the largest into [1, 2): then w·d² overflows no sooner than d².
-std::vector<double> scaled(std::span<double const> weights, int& exponent) {
-  double largest = 0;
-  for (double const w : weights) largest = std::max(largest, w);
-  exponent = weights.empty() ? 0 : std::ilogb(largest);
-  if (exponent == 0) return {};
-  std::vector<double> out(weights.begin(), weights.end());
-  for (double& w : out) w = std::ldexp(w, -exponent);
-  return out;
 }
 
 void add_warnings(result& r, index k, options const& o) {
@@ -83,11 +60,23 @@ void add_warnings(result& r, index k, options const& o) {
     r.warnings.push_back("starting centroids were given: one run in place of " + std::to_string(o.restarts));
 }
 
-// Where all threads are left to us: a small problem is done sooner than others have woken up, the more so
-// where they have to wait for a core.
-int worthwhile(int threads, index n, index k) {
-  constexpr double few_distances = 1 << 20;
-  return threads == 0 && static_cast<double>(n) * static_cast<double>(k) < few_distances ? 1 : threads;
+seeding_options of_seeding(options const& o) {
+  seeding_options s;
+  s.init = o.init, s.seed = o.seed, s.candidates = o.candidates, s.threads = o.threads, s.stop = o.stop;
+  resolve(s);
+  return s;
+}
+
+// The tree of the steps where they have one, else one more, if it is needed to start.
+template <class Real>
+built_tree<Real> tree_to_seed(matrix_view<Real> rows, built_tree<Real> const& of_steps,
+                              built_tree<Real> const& given, options const& o,
+                              seeding_options const& starting) {
+  if (of_steps || o.centroids || !seeding_uses_tree(starting.init)) return of_steps;
+  if (given && !tree_access<Real>::get(given)->holds(rows))
+    throw usage_error("the tree was not built on these rows");
+  if (given) return given;
+  return build_tree(rows, starting.tree, starting.leaf_size, starting.threads);
 }
 
 template <class Real> result fit_any(point_set<Real> points, index k, options o, built_tree<Real> tree = {}) {
@@ -95,6 +84,7 @@ template <class Real> result fit_any(point_set<Real> points, index k, options o,
   worker_scope const workers;
   o.threads = worthwhile(o.threads, points.size(), k);
   resolve(o);
+  seeding_options starting = of_seeding(o);
   check(points.size(), points.dims(), k, o);
   validate(points, o.threads);
   int exponent = 0;
@@ -115,16 +105,19 @@ template <class Real> result fit_any(point_set<Real> points, index k, options o,
 
   result best;
   phase_seconds seconds;
-  step_maker<Real> maker(points, layout, o, std::move(tree));
+  step_maker<Real> maker(points, layout, o, tree);
+  built_tree<Real> seeding_tree;
   {
     stopwatch const watch(seconds.tree);
     maker.build();
+    seeding_tree = tree_to_seed(points.rows, maker.tree(), tree, o, starting);
   }
   for (index restart = 0; restart < (o.centroids ? 1 : o.restarts); ++restart) {
     matrix<double> start;
     {
       stopwatch const watch(seconds.seed);
-      start = o.centroids ? *o.centroids : seed(o.init, points, k, o.seed, restart);
+      starting.restart = restart;
+      start = o.centroids ? *o.centroids : seed_checked<Real>({points, seeding_tree, k, starting}).centroids;
     }
     stopwatch const watch(seconds.iterate);
     std::unique_ptr<assignment_step> step = maker.make(k);

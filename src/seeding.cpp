@@ -1,17 +1,119 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// seed(): the methods by name, the checks, and the simplest method.
 #include "kopse/seeding.hpp"
 
+#include <array>
+#include <chrono>
+#include <cmath>
 #include <unordered_map>
 
+#include "input_checks.hpp"
+#include "kopse/parallel.hpp"
 #include "kopse/random.hpp"
+#include "seeding_methods.hpp"
 
 namespace kopse {
 
 namespace {
-constexpr std::string_view names[] = {"random"};
+
+template <class Real> struct method {
+  std::string_view name, alias;
+  bool uses_tree, takes_rows;
+  seeding_result (*run)(seeding_task<Real> const&);
+};
+template <class Real>
+constexpr method<Real> methods[] = {{"k-means++", "kmeans++", true, true, plus_plus<Real>},
+                                    {"k-means||", "k-means-parallel", true, true, k_means_parallel<Real>},
+                                    {"refined", "", true, false, refined_start<Real>},
+                                    {"coreset", "", true, false, coreset_start<Real>},
+                                    {"bisecting", "", true, false, bisecting_start<Real>},
+                                    {"random", "", false, true, random_rows<Real>}};
+
+constexpr auto names = [] {
+  std::array<std::string_view, std::size(methods<double>)> all;
+  for (std::size_t i = 0; i < all.size(); ++i) all[i] = methods<double>[i].name;
+  return all;
+}();
+
+template <class Real> method<Real> const& find_method(std::string_view init) {
+  for (method<Real> const& m : methods<Real>)
+    if (init == m.name || (!m.alias.empty() && init == m.alias)) return m;
+  std::string known;
+  for (std::string_view const name : names) known += (known.empty() ? "" : ", ") + std::string(name);
+  throw usage_error("unknown init '" + std::string(init) + "': expected one of " + known);
 }
 
+template <class Real>
+seeding_result seed_any(point_set<Real> points, index k, seeding_options options, built_tree<Real> tree) {
+  float_environment const environment;
+  worker_scope const workers;
+  options.threads = worthwhile(options.threads, points.size(), k);
+  resolve(options);
+  check_shape(points.size(), points.dims());
+  check_k(points.size(), k);
+  validate(points, options.threads);
+  int exponent = 0;
+  std::vector<double> const weights = scaled(points.weights, exponent);
+  if (!weights.empty()) points.weights = weights;
+  if (tree && !tree_access<Real>::get(tree)->holds(points.rows))
+    throw usage_error("the tree was not built on these rows");
+  if (!tree && seeding_uses_tree(options.init))
+    tree = build_tree(points.rows, options.tree, options.leaf_size, options.threads);
+  return seed_checked<Real>({points, std::move(tree), k, options});
+}
+
+} // namespace
+
 std::span<std::string_view const> inits() { return names; }
+std::string_view resolve_init(std::string_view name) { return find_method<double>(name).name; }
+bool takes_rows(std::string_view init) { return find_method<double>(init).takes_rows; }
+
+void resolve(seeding_options& options) {
+  options.init = resolve_init(options.init);
+  auto const at_least = [](index value, index least, char const* what) {
+    if (value < least)
+      throw usage_error(std::string(what) + " = " + std::to_string(value) + ": expected at least "
+                        + std::to_string(least));
+  };
+  at_least(options.candidates, 0, "candidates");
+  at_least(options.restart, 0, "restart");
+  if (options.restart > std::numeric_limits<std::uint32_t>::max())
+    throw usage_error("restart = " + std::to_string(options.restart) + ": expected less than 2^32");
+  at_least(options.rounds, 1, "rounds");
+  at_least(options.samples, 1, "samples");
+  at_least(options.sample_rows, 0, "sample_rows");
+  if (!(options.oversampling > 0) || std::isinf(options.oversampling))
+    throw usage_error("oversampling = " + std::to_string(options.oversampling)
+                      + ": expected a finite number > 0");
+  step_options of_tree;
+  of_tree.tree = options.tree, of_tree.leaf_size = options.leaf_size, of_tree.threads = options.threads;
+  resolve(of_tree);
+  options.threads = of_tree.threads;
+}
+
+bool seeding_uses_tree(std::string_view init) { return find_method<double>(init).uses_tree; }
+
+template <class Real> seeding_result seed_checked(seeding_task<Real> const& task) {
+  auto const start = std::chrono::steady_clock::now();
+  seeding_result result = find_method<Real>(task.options.init).run(task);
+  result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  if (result.distinct < task.k)
+    result.warnings.push_back("only " + std::to_string(result.distinct) + " distinct rows were found, "
+                              + std::to_string(task.k)
+                              + " starting centroids were asked for: the others repeat them");
+  return result;
+}
+template seeding_result seed_checked(seeding_task<float> const&);
+template seeding_result seed_checked(seeding_task<double> const&);
+
+seeding_result seed(point_set<double> points, index k, seeding_options const& o,
+                    built_tree<double> const& tree) {
+  return seed_any(points, k, o, tree);
+}
+seeding_result seed(point_set<float> points, index k, seeding_options const& o,
+                    built_tree<float> const& tree) {
+  return seed_any(points, k, o, tree);
+}
 
 std::vector<index> draw_rows(index n, index k, std::uint64_t seed, index restart) {
   random_stream const random(seed, static_cast<std::uint32_t>(restart));
@@ -33,17 +135,20 @@ std::vector<index> draw_rows(index n, index k, std::uint64_t seed, index restart
   return rows;
 }
 
-template <class Real>
-matrix<double> seed(std::string_view init, point_set<Real> const& points, index k, std::uint64_t seed,
-                    index restart) {
-  if (init != "random") throw usage_error("unknown init '" + std::string(init) + "': expected random");
-  matrix<double> centroids(k, points.dims());
-  index out = 0;
-  for (index const row : draw_rows(points.size(), k, seed, restart))
-    std::copy_n(points.rows.row(row), points.dims(), centroids.row(out++));
-  return centroids;
+template <class Real> seeding_result random_rows(seeding_task<Real> const& task) {
+  point_set<Real> const& points = task.points;
+  seeding_result result;
+  result.centroids = matrix<double>(task.k, points.dims());
+  result.distinct = task.k; // not looked into: equal rows may have been drawn
+  result.rows = draw_rows(points.size(), task.k, task.options.seed, task.options.restart);
+  for (index j = 0; j < task.k; ++j) {
+    index& row = result.rows[static_cast<std::size_t>(j)];
+    std::copy_n(points.rows.row(row), points.dims(), result.centroids.row(j));
+    row += points.offset;
+  }
+  return result;
 }
-template matrix<double> seed<float>(std::string_view, point_set<float> const&, index, std::uint64_t, index);
-template matrix<double> seed<double>(std::string_view, point_set<double> const&, index, std::uint64_t, index);
+template seeding_result random_rows(seeding_task<float> const&);
+template seeding_result random_rows(seeding_task<double> const&);
 
 } // namespace kopse

@@ -4,10 +4,12 @@
 
 #include "any_tree.hpp"
 #include "blacklist.hpp"
+#include "d2_field.hpp"
 #include "filter.hpp"
 #include "frontier.hpp"
 #include "kopse/dual_tree_step.hpp"
 #include "kopse/tree/cover_tree.hpp"
+#include "node_split.hpp"
 
 namespace kopse {
 
@@ -27,6 +29,16 @@ public:
       return std::make_unique<frontier_step<Tree>>(tree_, points, layout, k, options);
     return std::make_unique<dual_tree_step<Tree>>(tree_, points, layout, k, options.stop, options.bisector,
                                                   options.threads);
+  }
+
+  std::unique_ptr<d2_field> make_field(point_set<real> const& points, mass_layout const& layout, int threads,
+                                       std::atomic<bool> const* stop) const override {
+    return std::make_unique<tree_field<Tree>>(tree_, points, layout, threads, stop);
+  }
+
+  std::unique_ptr<node_splitter> make_splitter(point_set<real> const& points, sum_layout const& layout,
+                                               int threads, std::atomic<bool> const* stop) const override {
+    return std::make_unique<tree_splitter<Tree>>(tree_, points, layout, threads, stop);
   }
 
   index node_count() const override { return tree_->node_count(); }

@@ -2,6 +2,7 @@
 // The trees by name. A new one: its file tree_x.cpp, and a line in the table.
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "any_tree.hpp"
 #include "kopse/parallel.hpp"
@@ -50,11 +51,21 @@ built_tree<Real> build_checked(matrix_view<Real> rows, std::string_view name, in
 
 std::span<std::string_view const> trees() { return names; }
 
+namespace {
+thread_local build_counter* innermost = nullptr;
+}
+build_counter::build_counter(void const* rows) : rows_(rows), outer_(std::exchange(innermost, this)) {}
+build_counter::~build_counter() { innermost = outer_; }
+void build_counter::built(void const* rows) {
+  for (build_counter* c = innermost; c != nullptr; c = c->outer_) c->builds_ += c->rows_ == rows;
+}
+
 template <class Real>
 std::shared_ptr<any_tree<Real> const> build_named(std::string_view name, matrix_view<Real> rows,
                                                   index leaf_size, int threads) {
   auto const found = std::find_if(std::begin(table<Real>), std::end(table<Real>),
                                   [&](named_tree<Real> const& t) { return t.name == name; });
+  build_counter::built(rows.row(0));
   return found->build(rows, leaf_size, threads);
 }
 template std::shared_ptr<any_tree<float> const> build_named(std::string_view, matrix_view<float>, index, int);

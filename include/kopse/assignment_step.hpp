@@ -181,6 +181,7 @@ struct tree_report : tree_size {
 };
 
 template <class Real> class any_tree; // src/any_tree.hpp
+template <class Real> struct tree_access;
 template <class Real> class step_maker;
 
 /// A tree on rows, for fits of any k, start, weights and algorithm to share, at the same time if need be.
@@ -197,6 +198,7 @@ public:
 
 private:
   friend class step_maker<Real>;
+  friend struct tree_access<Real>; // for the library's own use
   std::string name_;
   std::shared_ptr<any_tree<Real> const> tree_;
 };

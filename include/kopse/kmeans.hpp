@@ -76,7 +76,8 @@ run_result iterate(assignment_step& step, sum_layout const& layout, matrix<doubl
 
 /// All of a fit's settings, with their defaults.
 struct options : step_options {
-  std::string init = "random";             ///< how to start when `centroids` is empty; see seeding.hpp
+  std::string init = "k-means++";          ///< how to start when `centroids` is empty; see seeding.hpp
+  index candidates = 1;                    ///< of k-means++, as in seeding_options
   std::optional<matrix<double>> centroids; ///< starting centroids, k × d
   index restarts = 1;     ///< runs from different starts; the least inertia wins, the first among equals
   std::uint64_t seed = 0; ///< restart r uses stream r of this seed

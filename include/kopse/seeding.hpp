@@ -1,26 +1,64 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Starting centroids. Seeding knows no driver, and the driver no seeding.
+// Starting centroids: docs/seeding.md says which to take. The same for any number of threads, tree and leaf
+// size.
 #pragma once
 
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
+#include "kopse/assignment_step.hpp"
 #include "kopse/matrix.hpp"
 #include "kopse/point_set.hpp"
 
 namespace kopse {
 
-/// The names that options::init may take.
+/// The names that seeding_options::init and options::init may take, aliases aside.
 std::span<std::string_view const> inits();
+/// The name itself, or that behind an alias (kmeans++, k-means-parallel); usage_error for any other.
+std::string_view resolve_init(std::string_view name);
+/// Whether the centroids of a method (not an alias) are rows of the data.
+bool takes_rows(std::string_view init);
+
+struct seeding_options {
+  std::string init = "k-means++"; ///< one of inits()
+  std::uint64_t seed = 0;
+  index restart = 0;       ///< 0 .. 2^32 - 1: each is a start of its own
+  index candidates = 1;    ///< k-means++: rows drawn a centroid, the best of them taken; 0 = 2 + ⌊ln k⌋
+  index rounds = 5;        ///< k-means||: >= 1
+  double oversampling = 2; ///< k-means||: rows drawn a round, in units of k; > 0
+  index samples = 10;      ///< refined: >= 1
+  index sample_rows = 0;   ///< rows of a sample of refined and coreset; 0 = by n and k (docs/seeding.md)
+  std::string tree = "kd"; ///< one of trees(), where none is given
+  index leaf_size = 20;
+  int threads = 0; ///< most at work; 0 = all
+  std::atomic<bool> const* stop = nullptr;
+};
+
+/// Work of a seeding, the fits inside refined and coreset aside.
+struct seeding_work {
+  index distances = 0, node_scores = 0;
+};
+
+struct seeding_result {
+  matrix<double> centroids; ///< k × d
+  std::vector<index> rows;  ///< in the whole data, where the centroids are rows of it; else empty
+  index distinct = 0;       ///< the centroids from here on repeat the first: there are no more distinct rows
+  seeding_work work;
+  double seconds = 0; ///< without building the tree
+  std::vector<std::string> warnings;
+};
+
+/// k starting centroids. Throws usage_error for what cannot be (an unknown name, k < 1, k > n), error for bad
+/// values, with row and column; interrupted. A tree, if given, must have been built on these rows.
+seeding_result seed(point_set<double> points, index k, seeding_options const& options = {},
+                    built_tree<double> const& tree = {});
+seeding_result seed(point_set<float> points, index k, seeding_options const& options = {},
+                    built_tree<float> const& tree = {});
 
 /// `random`: k of n rows, each set of k equally likely, in the order drawn; a function of (n, k, seed,
 /// restart) alone. O(k) time and memory (Fisher–Yates that stores only what was exchanged).
 std::vector<index> draw_rows(index n, index k, std::uint64_t seed, index restart);
-
-/// Starting centroids by the method named. Throws usage_error for an unknown name.
-template <class Real>
-matrix<double> seed(std::string_view init, point_set<Real> const& points, index k, std::uint64_t seed,
-                    index restart);
 
 } // namespace kopse

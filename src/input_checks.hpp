@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What fit(), seed() and choose_k() do with what they are given, before any work.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "kopse/core.hpp"
+
+namespace kopse {
+
+/// "3 x 2"
+std::string shape(index rows, index cols);
+
+/// Throws error for data without rows or columns or with too many, usage_error for a k that cannot be.
+void check_shape(index n, index d);
+void check_k(index n, index k);
+
+/// Weights times the power of two that brings the largest into [1, 2): then w·d² overflows no sooner than d².
+/// Empty where they are so already.
+std::vector<double> scaled(std::span<double const> weights, int& exponent);
+
+/// Where all threads are left to us (0): a small problem is done sooner than others have woken up, the more
+/// so where they have to wait for a core.
+int worthwhile(int threads, index n, index k);
+
+} // namespace kopse
