@@ -35,6 +35,7 @@ def arguments():
                         help="what to compare; ratios are to the first (default: lloyd dualtree)")
     parser.add_argument("--pairs", type=int, default=5, help="rounds (default: 5)")
     parser.add_argument("--max-iter", type=int, default=10, help="iterations of each run (default: 10)")
+    parser.add_argument("--init", default="random", help="how to start, as in kopse fit (default: random)")
     parser.add_argument("--threads", type=int, default=1, help="threads (default: 1)")
     parser.add_argument("--kopse", default=ROOT / "build" / "release" / "kopse", help="the program")
     parser.add_argument("--out", type=Path, help="write all figures here, as JSON")
@@ -45,8 +46,8 @@ def run(args, algorithm, seed, folder):
     """One run: its --stats, and its outputs as bytes."""
     name, *options = algorithm.split(":")
     stats, centroids, labels = (Path(folder) / file for file in ("stats.json", "centroids.npy", "labels.npy"))
-    command = [args.kopse, "fit", args.data, "-k", args.k, "-a", name, "--seed", seed, "--max-iter", args.max_iter,
-               "--threads", args.threads, "--stats", stats, "-o", centroids, "-l", labels, "--quiet", *options]
+    command = [args.kopse, "fit", args.data, "-k", args.k, "-a", name, "--init", args.init, "--seed", seed,
+               "--max-iter", args.max_iter, "--threads", args.threads, "--stats", stats, "-o", centroids, "-l", labels, "--quiet", *options]
     done = subprocess.run([str(word) for word in command], capture_output=True, text=True)
     if done.returncode != 0:
         sys.exit(f"{algorithm} failed with {done.returncode}: {done.stderr.strip()}")

@@ -70,7 +70,7 @@ class Runner:
 
     def fit(self, data, n, k, tree):
         centroids = self.folder / "centroids.npy"
-        stats = self.stats("fit", self.prefix(data, n), "-k", k, "--tree", tree, "--leaf-size", LEAF_SIZE,
+        stats = self.stats("fit", self.prefix(data, n), "-k", k, "--init", "random", "--tree", tree, "--leaf-size", LEAF_SIZE,
                            "--max-iter", ITERATIONS, "-o", centroids, "--quiet")
         trace = stats["trace"]
         result = {"data": data, "n": n, "k": k, "tree": tree, "peak_bytes": stats["peak_bytes"],

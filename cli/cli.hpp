@@ -19,6 +19,7 @@ void add_fit(CLI::App& app);
 void add_predict(CLI::App& app);
 void add_info(CLI::App& app);
 void add_seed(CLI::App& app);
+void add_choose_k(CLI::App& app);
 
 /// A command with what each has: --help, --version.
 CLI::App* add_command(CLI::App& app, std::string const& name, std::string const& description,

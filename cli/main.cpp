@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// kopse fit | predict | seed | info: dispatch, exit codes, signals.
+// kopse fit | predict | seed | choose-k | info: dispatch, exit codes, signals.
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
@@ -42,6 +42,7 @@ int run(int argc, char** argv) {
   cli::add_fit(app);
   cli::add_predict(app);
   cli::add_seed(app);
+  cli::add_choose_k(app);
   cli::add_info(app);
   if (argc <= 1) {
     cli::print(app.help());

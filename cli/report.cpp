@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The page: its style, the charts of the run, the tables. Pictures of the points come from picture.hpp.
+// The page of a fit: the charts of the run, the tables. Pictures of the points come from picture.hpp.
 #include "report.hpp"
 
 #include <fmt/format.h>
@@ -11,6 +11,7 @@
 #include <functional>
 
 #include "format.hpp"
+#include "page.hpp"
 #include "picture.hpp"
 #include "progress.hpp"
 #include "svg.hpp"
@@ -18,38 +19,7 @@
 namespace kopse::cli {
 namespace {
 
-constexpr double half_page = 508, chart_height = 330;
 constexpr std::size_t most_trace_rows = 1000; // of the table; the JSON of --stats has all
-
-constexpr std::string_view style = R"css(
-:root { color-scheme: light; }
-body { margin: 0 auto; padding: 48px 24px 64px; max-width: 1040px; background: #fff; color: #1d2433;
-  font: 16px/1.5 Inter, "Helvetica Neue", "Segoe UI", "Liberation Sans", Arial, sans-serif; }
-header p { margin: 0; color: #667085; }
-h1 { margin: 0 0 2px; font-size: 36px; line-height: 1.2; letter-spacing: -0.015em; font-weight: 700; overflow-wrap: anywhere; }
-h2 { margin: 48px 0 14px; font-size: 21px; letter-spacing: -0.005em; }
-.key { display: grid; grid-template-columns: repeat(auto-fit, minmax(128px, 1fr)); gap: 12px 24px; margin: 26px 0 8px;
-  padding: 16px 0; border-top: 1px solid #e4e7ec; border-bottom: 1px solid #e4e7ec; }
-.key div { font-size: 13px; color: #667085; }
-.key b { display: block; font-size: 23px; line-height: 1.3; font-weight: 600; color: #1d2433; white-space: nowrap; }
-figure { margin: 0; break-inside: avoid; }
-figcaption { margin-top: 8px; font-size: 14px; color: #667085; }
-svg { display: block; width: 100%; height: auto; }
-.pair { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(420px, 100%), 1fr)); gap: 28px 24px; }
-table { border-collapse: collapse; font-size: 14px; font-variant-numeric: tabular-nums; }
-th, td { padding: 5px 18px 5px 0; text-align: left; border-bottom: 1px solid #e4e7ec; vertical-align: top; }
-th { font-weight: 400; color: #667085; white-space: nowrap; }
-.columns { columns: 2; column-gap: 48px; }
-.columns table { width: 100%; }
-.columns tr { break-inside: avoid; }
-.trace { overflow-x: auto; margin-top: 12px; }
-.trace th, .trace td { text-align: right; font-size: 12.5px; padding: 4px 10px 4px 0; white-space: nowrap; }
-summary { cursor: pointer; margin-top: 22px; }
-footer { margin-top: 48px; padding-top: 14px; border-top: 1px solid #e4e7ec; font-size: 13px; color: #667085; }
-@media (max-width: 640px) { .columns { columns: 1; } }
-@media print { body { padding: 0; max-width: none; print-color-adjust: exact; -webkit-print-color-adjust: exact; }
-  h2 { break-after: avoid; } .pair { grid-template-columns: 1fr 1fr; } details { display: none; } }
-)css";
 
 /// One number an iteration, as a line.
 svg::line by_iteration(run_record const& run, std::string name, std::string_view colour,
@@ -58,11 +28,6 @@ svg::line by_iteration(run_record const& run, std::string name, std::string_view
   for (std::size_t i = 0; i < run.result.trace.size(); ++i)
     line.points.emplace_back(static_cast<double>(i + 1), value(run.result.trace[i]));
   return line;
-}
-
-std::string figure(svg::figure const& f) {
-  return fmt::format("<figure>\n{}<figcaption>{}</figcaption>\n</figure>\n", f.picture,
-                     svg::escape(f.caption));
 }
 
 std::string convergence(run_record const& run) {
@@ -222,37 +187,30 @@ std::string key_figures(run_record const& run) {
   double const pruned =
       percent_pruned(distances, static_cast<double>(run.n) * static_cast<double>(r.trace.size()),
                      static_cast<double>(run.k));
-  std::string out = "<div class=\"key\">\n";
-  auto const add = [&](std::string const& value, std::string const& what) {
-    out += fmt::format("<div><b>{}</b>{}</div>\n", svg::escape(value), svg::escape(what));
-  };
-  add(grouped(r.iterations), r.converged() ? "iterations, converged" : "iterations, not converged");
-  add(pretty(r.inertia, 6), "inertia");
-  add(duration(run.load_seconds + r.seconds.tree + r.seconds.seed + r.seconds.iterate),
-      "from file to result");
-  add(fmt::format("{:.2f} %", pruned), "of all distances avoided");
-  add(r.algorithm, r.tree.empty() ? "algorithm" : "algorithm, " + r.tree + " tree");
-  return out + "</div>\n";
+  return key_row(
+      {{grouped(r.iterations), r.converged() ? "iterations, converged" : "iterations, not converged"},
+       {pretty(r.inertia, 6), "inertia"},
+       {duration(run.load_seconds + r.seconds.tree + r.seconds.seed + r.seconds.iterate),
+        "from file to result"},
+       {fmt::format("{:.2f} %", pruned), "of all distances avoided"},
+       {r.algorithm, r.tree.empty() ? "algorithm" : "algorithm, " + r.tree + " tree"}});
 }
 
 } // namespace
 
 std::string report_html(run_record const& run, table const& data) {
-  std::string const name = svg::escape(std::filesystem::path(run.data).filename().string());
-  std::string out = fmt::format(
-      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" "
-      "content=\"width=device-width, initial-scale=1\">\n<title>{}: {}</title>\n<style>{}</style>\n"
-      "</head>\n<body>\n<header><h1>{}</h1>\n<p>{} in {}, {} by exact k-means</p></header>\n",
-      name, counted(run.k, "cluster"), style, name, counted(run.n, "point"), counted(run.d, "dimension"),
-      counted(run.k, "cluster"));
+  std::string const name = std::filesystem::path(run.data).filename().string();
+  std::string out;
   out += key_figures(run);
   out += "<h2>Clusters</h2>\n" + figure(points_figure(run, data));
   out += "<h2>Convergence</h2>\n" + convergence(run);
   out += "<h2>Work</h2>\n" + work(run);
   out += "<h2>Cluster sizes</h2>\n" + sizes(run);
   out += "<h2>Run</h2>\n" + run_table(stats(run)) + trace_table(run);
-  out += fmt::format("<footer>Made by kopse {}.</footer>\n</body>\n</html>\n", version());
-  return out;
+  return html_page(fmt::format("{}: {}", name, counted(run.k, "cluster")), name,
+                   fmt::format("{} in {}, {} by exact k-means", counted(run.n, "point"),
+                               counted(run.d, "dimension"), counted(run.k, "cluster")),
+                   out);
 }
 
 } // namespace kopse::cli

@@ -251,8 +251,9 @@ std::string draw(chart const& c, double width, double height) {
   axis const y = log_y ? axis::logarithmic(ys.least_positive, ys.hi, ys.lo <= 0)
                        : axis::linear(c.from_zero ? 0 : ys.lo, ys.hi, 5, true);
   int const about = c.whole_x ? whole_steps(xs.hi - xs.lo) : 7;
-  axis const x =
+  axis x =
       xs.hi > xs.lo ? axis::linear(xs.lo, xs.hi, about, false) : axis::linear(xs.lo - 1, xs.lo + 1, 2, false);
+  if (c.log_x && xs.lo > 0 && xs.hi > 20 * xs.lo) x = axis::logarithmic(xs.lo, xs.hi, false);
   frame const f{left_margin(y), 34 + legend_height(c.lines, width), width - 14, height - 48, x, y};
   std::string out = open(width, height, c.title) + title_text(c.title);
   if (c.lines.size() > 1) out += legend(c.lines, width);

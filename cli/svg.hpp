@@ -70,6 +70,7 @@ struct chart {
   bool log_y = false;     ///< where the values differ by more than a factor of 20
   bool from_zero = false; ///< the y axis starts at 0 (straight axes)
   bool whole_x = true;    ///< x counts something
+  bool log_x = false;     ///< where the values, all > 0, differ by more than a factor of 20
 };
 std::string draw(chart const& chart, double width, double height);
 

@@ -15,11 +15,10 @@
 namespace kopse {
 
 struct only_nearest {
-  // The place of the least lo2, or lo2.size() if it stands twice.
-  static std::size_t choose(std::vector<double> const& lo2, std::vector<double> const&) {
-    auto const least = std::min_element(lo2.begin(), lo2.end());
-    bool const twice = std::find(least + 1, lo2.end(), *least) != lo2.end();
-    return static_cast<std::size_t>((twice ? lo2.end() : least) - lo2.begin());
+  // The place of the least lo2, or m if it stands twice.
+  static index choose(double const* lo2, double const*, index m, double) {
+    double const* const least = std::min_element(lo2, lo2 + m);
+    return std::find(least + 1, lo2 + m, *least) == lo2 + m ? least - lo2 : m;
   }
 };
 

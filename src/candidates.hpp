@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Candidates passed down a tree: what `filter` and `blacklist` are, but for the choice of the candidate that
-// the others are tested against.
-//
-// A node is visited with the list of centroids that may own some of its points. One of them is chosen; those
-// that it is nearer than all over the node leave the list, and a node whose list has one entry is given to it
-// whole. Lists are kept by dimension, so that a node's distances to all of them are one vector loop, and in
-// ascending order, so that ties at the leaves go to the lowest index. Where a list comes from is all that a
-// subtree knows of the rest of the tree, so subtrees go to threads.
+// What `filter` and `blacklist` are, but for the choice of the candidate that the others are tested against:
+// a node is visited with the centroids that may own some of its points (candidate_lists.hpp), and one with a
+// single candidate is given to it whole. The list that a node gets is all that its subtree knows of the rest
+// of the tree, so subtrees go to threads.
 #pragma once
 
 #include <numeric>
 
+#include "candidate_lists.hpp"
 #include "kopse/tree_step.hpp"
 
 namespace kopse {
@@ -42,20 +39,20 @@ protected:
         [&](task const& t) { return tree_->points(t.node).size() <= this->branch_points(); },
         [&](task const& t, std::vector<task>& below) { walks.lend([&](walk& w) { w.open(t, below); }); },
         [&](task const& t) { walks.lend([&](walk& w) { w.run(t); }); });
-    walks.for_each([&](walk& w) { this->merge(changes, w.mine); });
+    effort_ = 0;
+    walks.for_each([&](walk& w) {
+      this->merge(changes, w.mine);
+      effort_ += w.effort + w.mine.work.node_scores;
+    });
   }
+
+  index effort_ = 0; // of the last assign_all(), in scores: what it takes in time
 
 private:
   // A node that is to be visited with these candidates; siblings share the list.
   struct task {
     node_id node;
     std::shared_ptr<std::vector<label> const> candidates;
-  };
-  // m candidates: their numbers from names_[name], their coordinates by dimension from
-  // coordinates_[coordinate].
-  struct list {
-    std::size_t name, coordinate;
-    index m;
   };
   class walk;
 };
@@ -64,111 +61,61 @@ private:
 template <class Tree, class Choice> class candidate_step<Tree, Choice>::walk {
 public:
   typename base::share mine;
+  index effort = 0; // besides the scores
 
   walk(candidate_step& step, typename base::share share)
-      : mine(std::move(share)), step_(step), tree_(*step.tree_), centroids_(step.centroids_) {}
+      : mine(std::move(share)), step_(step), tree_(*step.tree_), lists_(tree_, step.centroids_, step.slack_),
+        points_(tree_.dims()) {}
 
-  void run(task const& t) { visit(t.node, load(*t.candidates)); }
+  void run(task const& t) { visit(t.node, lists_.load(*t.candidates)); }
 
   // The node of the task alone; its children become tasks.
   void open(task const& t, std::vector<task>& below) {
-    list const left = filter(t.node, load(*t.candidates));
+    list const left = lists_.filter(t.node, lists_.load(*t.candidates), mine.work);
     if (settle(t.node, left)) return;
-    auto const names = std::make_shared<std::vector<label>>(names_.begin() + at(left.name), names_.end());
-    for (node_id const c : tree_.children(t.node)) below.push_back({c, names});
+    auto const candidates = std::make_shared<std::vector<label> const>(lists_.names(left));
+    for (node_id const c : tree_.children(t.node)) below.push_back({c, candidates});
   }
 
 private:
-  // The list of a task, as the only one there is.
-  list load(std::vector<label> const& candidates) {
-    index const m = std::ssize(candidates), d = tree_.dims();
-    names_ = candidates;
-    coordinates_.resize(static_cast<std::size_t>(m * d));
-    for (index i = 0; i < m; ++i)
-      for (index j = 0; j < d; ++j)
-        coordinates_[static_cast<std::size_t>(j * m + i)] =
-            centroids_(candidates[static_cast<std::size_t>(i)], j);
-    return {0, 0, m};
-  }
+  using list = typename candidate_lists<Tree, Choice>::list;
 
   void visit(node_id q, list const& all) {
-    list const left = filter(q, all);
+    step_.check_stop();
+    effort += scores_a_node;
+    list const left = lists_.filter(q, all, mine.work);
     if (!settle(q, left))
       for (node_id const c : tree_.children(q)) visit(c, left);
-    names_.resize(left.name);
-    coordinates_.resize(left.coordinate);
   }
 
   // Gives q, or a leaf's points, to their owners; false if that is for its children to do.
   bool settle(node_id q, list const& left) {
     if (left.m == 1) {
-      step_.give(mine.changes, q, names_[left.name]);
+      step_.give(mine.changes, q, lists_.name(left, 0));
       return true;
     }
     step_.hand_down(q);
     if (!step_.is_leaf(q)) return false;
-    base_cases(q, left);
+    mine.work.distances += tree_.points(q).size() * left.m;
+    point_range const range = tree_.points(q);
+    effort += scores_a_point * range.size();
+    for (index first = range.first; first < range.last; first += point_tile::most) {
+      points_.clear();
+      for (index i = first; i < std::min(range.last, first + point_tile::most); ++i)
+        points_.add(tree_.point(i));
+      double const* const who = points_.nearest(lists_.coordinates(left), left.m, left.stride);
+      for (index i = 0; i < points_.size(); ++i)
+        step_.give_point(mine.changes, first + i, lists_.name(left, static_cast<index>(who[i])));
+    }
     return true;
   }
 
-  // The candidates that may own a point of q, on top of the stacks.
-  list filter(node_id q, list const& all) {
-    step_.check_stop();
-    lo2_.resize(static_cast<std::size_t>(all.m));
-    hi2_.resize(static_cast<std::size_t>(all.m));
-    distances_to(tree_, q, coordinates_.data() + all.coordinate, all.m, all.m, lo2_.data(), hi2_.data());
-    mine.work.node_scores += all.m;
-    kept_.clear();
-    std::size_t const chosen = Choice::choose(lo2_, hi2_); // or none
-    double const upper2 = *std::min_element(hi2_.begin(), hi2_.end());
-    for (std::size_t i = 0; i < lo2_.size(); ++i) {
-      // Farther than another candidate's farthest point, or beyond the chosen one's bisector, over the whole
-      // node: not the owner of any point. Never when equal.
-      if (lo2_[i] > upper2) continue;
-      if (chosen < lo2_.size() && i != chosen && beyond_bisector(q, all, i, chosen)) continue;
-      kept_.push_back(static_cast<index>(i));
-    }
-    mine.work[prune_rule::score] += all.m - static_cast<index>(kept_.size());
-    return push(all);
-  }
-
-  bool beyond_bisector(node_id q, list const& all, std::size_t i, std::size_t chosen) {
-    ++mine.work.node_scores;
-    return dominates(tree_, q, centroids_.row(names_[all.name + chosen]),
-                     centroids_.row(names_[all.name + i]), hi2_[chosen]);
-  }
-
-  list push(list const& all) {
-    list const left{names_.size(), coordinates_.size(), static_cast<index>(kept_.size())};
-    for (index const i : kept_) names_.push_back(names_[all.name + static_cast<std::size_t>(i)]);
-    for (index j = 0; j < tree_.dims(); ++j)
-      for (index const i : kept_)
-        coordinates_.push_back(coordinates_[all.coordinate + static_cast<std::size_t>(j * all.m + i)]);
-    return left;
-  }
-
-  void base_cases(node_id q, list const& all) {
-    squares_.resize(static_cast<std::size_t>(all.m));
-    point_range const range = tree_.points(q);
-    mine.work.distances += range.size() * all.m;
-    for (index i = range.first; i < range.last; ++i) {
-      squared_distances(tree_.point(i), tree_.dims(), coordinates_.data() + all.coordinate, all.m, all.m,
-                        squares_.data());
-      auto const nearest = std::min_element(squares_.begin(), squares_.end()); // the first of equals
-      step_.give_point(mine.changes, i,
-                       names_[all.name + static_cast<std::size_t>(nearest - squares_.begin())]);
-    }
-  }
-
-  static std::ptrdiff_t at(std::size_t i) { return static_cast<std::ptrdiff_t>(i); }
+  static constexpr index scores_a_node = 40, scores_a_point = 3; // measured
 
   candidate_step& step_;
   Tree const& tree_;
-  matrix<double> const& centroids_;
-  std::vector<label> names_;        // a stack of lists, each node's on top of its parent's
-  std::vector<double> coordinates_; // the same
-  std::vector<double> lo2_, hi2_, squares_;
-  std::vector<index> kept_;
+  candidate_lists<Tree, Choice> lists_;
+  point_tile points_;
 };
 
 } // namespace kopse

@@ -77,22 +77,6 @@ public:
     }
     for (int i = 0; i < 8; ++i) lo2[i] = slack_.outward({sums[i] / 4, 0}).lo;
   }
-  /// For each centroid of a leaf, at most the computed d² to any point of a box; infinite or not a number
-  /// behind its last one.
-  void least_squares_from(node_id leaf, double const* box_low, double const* box_high, double* lo2) const {
-    double const* c = eights_.row(leaf - leaves_);
-    double sums[8] = {};
-    for (index j = 0; j < d_; ++j, c += 8) {
-      double const low = box_low[j], high = box_high[j];
-      for (int i = 0; i < 8; ++i) {
-        double const below = low - c[i], above = c[i] - high;
-        double const apart = std::max(below, above);
-        double const twice = apart + std::abs(apart);
-        sums[i] += twice * twice;
-      }
-    }
-    for (int i = 0; i < 8; ++i) lo2[i] = slack_.outward({sums[i] / 4, 0}).lo;
-  }
   /// The box of a node.
   void box(node_id q, double* low, double* high) const {
     for (index j = 0; j < d_; ++j) low[j] = corner(q, 2 * j), high[j] = corner(q, 2 * j + 1);
@@ -132,6 +116,13 @@ public:
     for_each_near(
         x, [&] { return limit2; }, within, distances);
   }
+
+  /// What the loops of heap_searches.cpp go through: the centroids of a leaf by dimension, eight to a row; the
+  /// boxes of eight nodes, a row of low corners and a row of high ones a dimension; and what they moved.
+  double const* eight(node_id leaf) const { return eights_.row(leaf - leaves_); }
+  double const* eight_boxes(node_id first) const { return corners_.row(first / 8); }
+  double const* moved_from(node_id first) const { return moved_.data() + first; }
+  slack const& rounding() const { return slack_; }
 
   double moved(node_id q) const { return moved_[static_cast<std::size_t>(q)]; }
   double moved_at(index position) const { return moved_of_[static_cast<std::size_t>(position)]; }

@@ -4,7 +4,6 @@
 #include <array>
 
 #include "kopse/parallel.hpp"
-#include "kopse/tree/neighbours.hpp"
 
 namespace kopse {
 
@@ -28,11 +27,13 @@ void cluster_clocks::start(matrix_view<double> centroids, centroid_drift const& 
   std::vector<double> near(at(k_));
   per_thread<index> counts([] { return index{0}; });
   for_blocks(k_, 256, threads, counts, [&](index& count, index first, index last) {
-    std::vector<neighbour> found;
     for (index j = first; j < last; ++j) {
-      find_nearest(heap_, centroids.row(j), j, std::min<index>(k_ - 1, d_ + 1),
-                   std::numeric_limits<double>::infinity(), found, count);
-      near[at(j)] = found.empty() ? 0 : slack_.upper(found.back().d2);
+      nearest_four const found =
+          find_nearest_four(heap_, centroids.row(j), heap_.leaf_of(static_cast<label>(j)), count);
+      double farthest2 = 0; // of those that there are; the first is itself, or at its place
+      for (double const d2 : {found.second2, found.third2, found.fourth2})
+        if (d2 < std::numeric_limits<double>::infinity()) farthest2 = d2;
+      near[at(j)] = slack_.upper(farthest2);
     }
   });
   counts.for_each([&](index const& count) { distances += count; });
@@ -58,47 +59,6 @@ void cluster_clocks::rebase() {
   std::fill(travelled_readings_.begin(), travelled_readings_.end(), 0.0F);
   longest_ = 0;
 }
-
-// What the centroids of a leaf find out about movements around them.
-struct cluster_clocks::surroundings {
-  struct centroid {
-    label who;
-    int highest; // finite shell in use
-    double moved;
-    std::array<double, shells> most;   // movement within reach
-    std::array<double, finite> reach2; // computed d² of what is within reach is at most this
-  };
-  std::array<centroid, centroid_heap::most> mine;
-  std::size_t size = 0;
-  int highest = 0;
-  double widest2 = 0;
-  std::array<double, finite> reach2, least; // of all: the widest reach, the least movement found
-  struct entry {
-    node_id q;
-    double lo2;
-  };
-  std::vector<entry> stack;
-  std::vector<double> box, other_box; // low corner, high corner
-
-  void summarise() {
-    reach2.fill(-1);
-    least.fill(std::numeric_limits<double>::infinity());
-    for (std::size_t i = 0; i < size; ++i)
-      for (std::size_t s = 0; s <= at(mine[i].highest); ++s) {
-        reach2[s] = std::max(reach2[s], mine[i].reach2[s]);
-        least[s] = std::min(least[s], mine[i].most[s]);
-      }
-  }
-
-  // Safe: what is beyond the reaches below shell s, and moved no farther than every one of mine has found
-  // within s, has nothing to add to that shell, nor to a wider one, which has found as much at least.
-  bool adds(double moved, double lo2) const {
-    if (moved <= least[0] || lo2 > widest2) return false;
-    int s = 0;
-    while (s <= highest && reach2[at(s)] < lo2) ++s;
-    return s <= highest && moved > least[at(s)];
-  }
-};
 
 void cluster_clocks::advance(matrix_view<double> centroids, centroid_drift const& drift, int threads,
                              index& distances) {
@@ -147,101 +107,67 @@ void cluster_clocks::travel(label j, double by) {
 void cluster_clocks::advance_leaf(node_id leaf, surroundings& around, index& distances) {
   point_range const range = heap_.points(leaf);
   double const fastest_of_all = heap_.moved(heap_.root());
-  around.size = at(range.size());
-  around.highest = 0;
-  around.widest2 = 0;
   double idle = fastest_of_all;
-  for (std::size_t i = 0; i < around.size; ++i)
-    idle = std::min(idle, idle_[at(heap_.row(range.first + static_cast<index>(i)))]);
-  for (std::size_t i = 0; i < around.size; ++i) {
-    surroundings::centroid& c = around.mine[i];
-    c.who = static_cast<label>(heap_.row(range.first + static_cast<index>(i)));
-    c.highest = charged_[at(c.who)];
-    c.moved = heap_.moved_at(range.first + static_cast<index>(i));
-    c.most.fill(std::max(c.moved, idle));
-    for (int s = 0; s <= c.highest; ++s) c.reach2[at(s)] = slack_.squared(reach(c.who, s));
-    around.highest = std::max(around.highest, c.highest);
-    around.widest2 = std::max(around.widest2, c.reach2[at(c.highest)]);
+  for (index i = range.first; i < range.last; ++i) idle = std::min(idle, idle_[at(heap_.row(i))]);
+  around.used = 0;
+  for (std::size_t s = 0; s < at(finite); ++s) {
+    around.reach2[s].fill(-1);
+    around.most[s].fill(std::numeric_limits<double>::infinity());
   }
-  around.summarise();
+  for (index i = range.first; i < range.last; ++i) {
+    label const who = static_cast<label>(heap_.row(i));
+    std::size_t const lane = at(i - range.first);
+    around.used = std::max(around.used, charged_[at(who)] + 1);
+    for (int s = 0; s <= charged_[at(who)]; ++s) {
+      around.reach2[at(s)][lane] = slack_.squared(reach(who, s));
+      around.most[at(s)][lane] = std::max(heap_.moved_at(i), idle);
+    }
+  }
   around.box.resize(at(2 * d_));
-  around.other_box.resize(at(2 * d_));
   heap_.box(leaf, around.box.data(), around.box.data() + d_);
-
-  auto const visit_leaf = [&](node_id q) {
-    double lo2[centroid_heap::most];
-    heap_.box(q, around.other_box.data(), around.other_box.data() + d_);
-    heap_.least_squares_from(leaf, around.other_box.data(), around.other_box.data() + d_, lo2);
-    point_range const others = heap_.points(q);
-    bool found = false;
-    for (std::size_t i = 0; i < around.size; ++i) {
-      surroundings::centroid& c = around.mine[i];
-      int nearest = 0; // shell that may hold one of them
-      while (nearest <= c.highest && c.reach2[at(nearest)] < lo2[i]) ++nearest;
-      if (nearest > c.highest || c.most[at(nearest)] >= heap_.moved(q)) continue;
-      double d2[centroid_heap::most];
-      heap_.squares(q, heap_.point(range.first + static_cast<index>(i)), d2);
-      distances += others.size();
-      for (index o = 0; o < others.size(); ++o) {
-        double const moved = heap_.moved_at(others.first + o);
-        if (moved <= c.most[at(nearest)]) continue;
-        int s = nearest;
-        while (s <= c.highest && c.reach2[at(s)] < d2[o]) ++s;
-        for (; s <= c.highest && c.most[at(s)] < moved; ++s) c.most[at(s)] = moved, found = true;
-      }
+  find_movements(heap_, leaf, around, distances);
+  for (index i = range.first; i < range.last; ++i) {
+    label const who = static_cast<label>(heap_.row(i));
+    double const moved = heap_.moved_at(i);
+    std::array<double, shells> by;
+    for (int s = 0; s < finite; ++s) { // where there is no lease yet, a guess
+      double const most = around.most[at(std::min<int>(s, charged_[at(who)]))][at(i - range.first)];
+      by[at(s)] = moved + most;
     }
-    if (found) around.summarise();
-  };
-  auto const open = [&](node_id first, node_id begin, node_id end) {
-    double lo2[8];
-    heap_.least_squares(first, around.box.data(), around.box.data() + d_, lo2);
-    for (node_id i = begin; i < end; ++i)
-      if (around.adds(heap_.moved(first + i), lo2[i])) around.stack.push_back({first + i, lo2[i]});
-  };
-  visit_leaf(leaf);
-  around.stack.clear();
-  open(0, heap_.top(), 2 * heap_.top());
-  while (!around.stack.empty()) {
-    auto const [q, lo2] = around.stack.back();
-    around.stack.pop_back();
-    if (!around.adds(heap_.moved(q), lo2)) continue;
-    if (!heap_.is_leaf(q))
-      open(8 * q, 0, 8);
-    else if (q != leaf)
-      visit_leaf(q);
-  }
-  for (std::size_t i = 0; i < around.size; ++i) {
-    surroundings::centroid& c = around.mine[i];
-    for (int s = c.highest + 1; s < finite; ++s)
-      c.most[at(s)] = c.most[at(c.highest)]; // no lease yet: a guess
-    c.most[finite] = std::max(c.moved, fastest_of_all);
-    for (int s = 0; s < shells; ++s) {
-      double const by = c.moved + c.most[at(s)];
-      tick(of(c.who, s), by == 0 ? 0 : slack_.up(by));
-    }
+    by[finite] = moved + std::max(moved, fastest_of_all);
+    for (double& b : by) b = b == 0 ? 0 : slack_.up(b);
+    tick(of(who, 0), by);
   }
 }
 
 void cluster_clocks::advance_nodes() {
-  for (node_id q = heap_.node_count() - 1; q >= heap_.root(); --q)
-    for (int s = 0; s < shells; ++s) {
-      double fastest = 0;
-      if (heap_.is_leaf(q))
-        for (index i = heap_.points(q).first; i < heap_.points(q).last; ++i)
-          fastest = std::max(fastest, rates_[at(of(static_cast<label>(heap_.row(i)), s))]);
-      else
-        fastest = std::max(rates_[at(of_node(2 * q, s))], rates_[at(of_node(2 * q + 1, s))]);
-      tick(of_node(q, s), fastest);
+  for (node_id q = heap_.node_count() - 1; q >= heap_.root(); --q) {
+    std::array<double, shells> fastest{};
+    auto const include = [&](clock_id first) {
+      for (int s = 0; s < shells; ++s) fastest[at(s)] = std::max(fastest[at(s)], rates_[at(first + s)]);
+    };
+    if (heap_.is_leaf(q)) {
+      for (index i = heap_.points(q).first; i < heap_.points(q).last; ++i)
+        include(of(static_cast<label>(heap_.row(i)), 0));
+    } else {
+      include(of_node(2 * q, 0));
+      include(of_node(2 * q + 1, 0));
     }
+    tick(of_node(q, 0), fastest);
+  }
   longest_ = std::max(longest_, times_[at(of_node(heap_.root(), finite))]); // the fastest of all
 }
 
-void cluster_clocks::tick(clock_id clock, double by) {
-  rates_[at(clock)] = by;
-  if (by == 0) return;
-  double& time = times_[at(clock)];
-  time = (time + by * per_unit_) * (1 + 0x1p-50);
-  readings_[at(clock)] = round_up(time);
+// All shells of one cluster or node; a clock that does not advance keeps its reading to the bit.
+void cluster_clocks::tick(clock_id first, std::array<double, shells> const& by) {
+  double *const rates = rates_.data() + first, *const times = times_.data() + first;
+  float* const readings = readings_.data() + first;
+  for (int s = 0; s < shells; ++s) {
+    rates[s] = by[at(s)];
+    double const later = (times[s] + by[at(s)] * per_unit_) * (1 + 0x1p-50);
+    times[s] = by[at(s)] == 0 ? times[s] : later;
+  }
+  for (int s = 0; s < shells; ++s) readings[s] = round_up(times[s]);
 }
 
 } // namespace kopse

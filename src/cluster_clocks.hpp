@@ -23,12 +23,13 @@
 // has been found already. Memory: 280 bytes a centroid, about 20 numbers a centroid more for the tree.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <limits>
 #include <vector>
 
-#include "centroid_heap.hpp"
+#include "heap_searches.hpp"
 
 namespace kopse {
 
@@ -37,6 +38,7 @@ public:
   static constexpr int shells = 8;
   static constexpr float ended = -std::numeric_limits<float>::infinity();
   using clock_id = std::int32_t;
+  static constexpr double iterations_ahead = 8;
   static constexpr index most_clusters = std::numeric_limits<clock_id>::max() / (2 * shells);
 
   /// `unit` is a power of two about the size of the data.
@@ -58,6 +60,11 @@ public:
   /// The highest finite shell whose clock is kept, which has a lease.
   int charged(label j) const { return charged_[at(j)]; }
   double least_rate(label j) const { return idle_[at(j)]; }
+  /// By how much others near j should be farther to be out of sight for some iterations to come, at the last
+  /// rate.
+  double margin(label j) const {
+    return std::clamp(iterations_ahead * rates_[at(of(j, 2))], 1e-3 * reach(j, 1), 0.2 * reach(j, 1));
+  }
   /// Some point of j had no room in a finite shell: the next advance makes this one.
   void want(label j, double reach) { raise(wanted_[at(j)], reach); }
 
@@ -113,8 +120,6 @@ public:
   void rebase();
 
 private:
-  struct surroundings;
-
   static std::size_t at(index i) { return static_cast<std::size_t>(i); }
   static float round_down(double x) { return static_cast<float>(x - std::abs(x) * 0x1p-23); }
   static float round_up(double x) { return static_cast<float>(x + std::abs(x) * 0x1p-23); }
@@ -136,7 +141,7 @@ private:
   void travel(label j, double by);
   void advance_leaf(node_id leaf, surroundings& around, index& distances);
   void advance_nodes();
-  void tick(clock_id clock, double by);
+  void tick(clock_id first, std::array<double, shells> const& by);
 
   index k_, d_;
   double unit_, per_unit_;

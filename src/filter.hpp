@@ -15,8 +15,8 @@
 namespace kopse {
 
 struct least_largest {
-  static std::size_t choose(std::vector<double> const&, std::vector<double> const& hi2) {
-    return static_cast<std::size_t>(std::min_element(hi2.begin(), hi2.end()) - hi2.begin());
+  static index choose(double const*, double const* hi2, index m, double least_hi2) {
+    return std::find(hi2, hi2 + m, least_hi2) - hi2;
   }
 };
 

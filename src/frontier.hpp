@@ -8,10 +8,10 @@
 // and the coalesced tree is what the frontier is. An iteration
 //   1. advances the clocks, by how far the centroids moved around each cluster;
 //   2. walks the tree: a node with a lease that runs, or in which all leases run, is passed over;
-//   3. looks at what is left: a point's distances to its owner and to the owner's neighbours, from a list
-//   that
-//      is kept (neighbour_lists.hpp), give its new owner and leases; a node whose lease ended gets another by
-//      bisectors with the neighbours, or hands its owner down;
+//   3. goes back, with candidates as `filter` has them, to the nodes and leaves where a lease has ended, and
+//      gives them new ones: those that leave a list must be farther by a margin (candidate_lists.hpp), and
+//      what remains settles the rest: a node is owned or has several owners, a point has a nearest, a second
+//      and a third;
 //   4. moves the sums of what changed owner.
 // A point has two leases. The one against its second nearest centroid ends when the two have travelled far
 // enough together; the one against all others runs on its owner's clock, and much longer. If only the first
@@ -19,22 +19,22 @@
 // new owner by what is left of the second lease and the difference of the two.
 //
 // The first assignment, and every one before most leases would last, are made by `filter`, which gives no
-// leases: they are all found in the first walk. What decides is counted work, never time.
+// leases and is faster by that. What decides is counted work, never time.
 //
-// Memory, besides tree_step's: 13 bytes a point, 8 a node, and about 1000 a cluster for clocks and lists,
-// none of it O(k²). Use it for large n and k in low dimension (d to about 8) and for runs to convergence; for
-// a few iterations it is `filter`. docs/frontier.md has what was tried and left out.
+// Memory, besides tree_step's: 13 bytes a point, 9 a node, and about 400 a cluster for clocks, none of it
+// O(k²). Use it for large n and k in low dimension (d to about 8) and for runs to convergence; for a few
+// iterations it is `filter`. docs/frontier.md has what was tried and left out.
 #pragma once
 
+#include "cluster_clocks.hpp"
 #include "filter.hpp"
-#include "neighbour_lists.hpp"
 #include "squares.hpp"
 
 namespace kopse {
 
 template <class Tree> class frontier_step final : public filter_step<Tree> {
   using base = filter_step<Tree>;
-  using base::centroids_, base::k_, base::threads_, base::tree_;
+  using base::centroids_, base::k_, base::threads_, base::tree_, base::slack_;
 
 public:
   using real = typename Tree::real;
@@ -51,21 +51,21 @@ public:
   }
 
   cluster_sums assign(matrix_view<double> centroids) override {
+    worker_scope const workers;
     cluster_sums changes = this->begin(centroids);
-    ++iteration_;
     if (leased_) {
       clocks_->advance(centroids_, this->drift_, threads_, this->work_.distances);
       leased_ = walk_pays();
     }
     if (leased_) {
       walk_all(changes);
-    } else if (!this->first_ && (when_ == walks::always || changed_ * filter_units_a_change < filter_work_)) {
+    } else if (start_pays()) {
       start();
-      walk_all(changes);
-      looked_at_ = 0; // all of it, this once
+      look_at_all(changes);
+      leased_ = true;
     } else {
       this->assign_all(changes);
-      filter_work_ = this->work_.distances + this->work_.node_scores;
+      filter_work_ = this->effort_;
     }
     changed_ = changes.labels_changed;
     return changes;
@@ -76,65 +76,100 @@ private:
   static constexpr float ended = cluster_clocks::ended;
   static constexpr double never = std::numeric_limits<double>::infinity();
   static constexpr double longest_lease = 1e300;
-  // A distance or score of filter is a unit: what a point that changes owner stands for in a walk, from which
-  // a walk that comes pays, and what a point looked at costs.
-  static constexpr index filter_units_a_change = 200, filter_units_a_look = 20;
+  // In scores of filter: what a point that changes owner stands for in a walk, from which a walk that comes
+  // pays, and what a distance of a walk costs. Measured.
+  static constexpr index scores_a_change = 8000, scores_a_distance = 6;
 
   struct point_state {
-    float end = ended;      // of the lease against all others, on the clock of the owner and shell
-    float pair_end = ended; // of the one against the second nearest
-    label other = 0;        // the second nearest
+    float end = ended; // of the lease against all but the two, on the owner's clock
+    std::array<float, 2> rival_end{ended, ended}; // of the ones against the two
+    std::array<label, 2> rival{0, 0};             // the second and the third nearest, when they were found
   };
   // A node with one owner: its lease. One with several: until then no lease below it ends.
   struct node_state {
     clock_id clock = 0;
     float end = ended;
   };
+  class look;
   class walk;
+  // A node to look at, with its candidates; siblings share the list.
+  struct task {
+    node_id node;
+    std::shared_ptr<std::vector<label> const> candidates;
+    double gap;
+  };
 
   static std::size_t at(index i) { return static_cast<std::size_t>(i); }
   clock_id clock_of(index i) const { return cluster_clocks::of(this->point_owner(i), shells_[at(i)]); }
-  float pair_reading(index i) const {
-    return clocks_->travelled(this->point_owner(i)) + clocks_->travelled(points_[at(i)].other);
+  // What is left of the leases against the two, in units.
+  float left_of_rivals(index i) const {
+    point_state const& p = points_[at(i)];
+    float const own = clocks_->travelled(this->point_owner(i));
+    return std::min(p.rival_end[0] - (own + clocks_->travelled(p.rival[0])),
+                    p.rival_end[1] - (own + clocks_->travelled(p.rival[1])));
   }
 
-  // Not where the last one looked at so much that filter would have been faster, nor where most centroids
-  // leapt.
-  bool walk_pays() const {
-    return when_ == walks::always
-           || (looked_at_ * filter_units_a_look < filter_work_ && clocks_->leapt() <= k_ / 2);
+  // Not where filter would have been faster the last time, nor where most centroids leapt.
+  bool walk_pays() {
+    if (when_ == walks::always || (walk_work_ < filter_work_ && clocks_->leapt() <= k_ / 2)) return true;
+    fewest_changes_ = changed_ / 4; // not again before it is much calmer
+    return false;
+  }
+  bool start_pays() const {
+    return !this->first_
+           && (when_ == walks::always
+               || (changed_ * scores_a_change < filter_work_ && changed_ <= fewest_changes_));
   }
 
   void start() {
-    leased_ = true;
-    if (!clocks_) {
-      clocks_.emplace(k_, tree_->dims(), unit());
-      lists_.emplace(k_, tree_->dims());
-    }
+    if (!clocks_) clocks_.emplace(k_, tree_->dims(), unit());
     clocks_->start(centroids_, this->drift_, threads_, this->work_.distances);
-    lists_->forget();
     points_.assign(at(n_), {});
-    shells_.assign(at(n_), 0);
+    shells_.assign(at(n_), {});
     nodes_.assign(at(tree_->node_count()), {});
+    margins_.resize(at(k_));
   }
   double unit() const {
     double const extent = std::sqrt(tree_->extent(tree_->root()));
     return extent > 0 && extent < never ? std::ldexp(1, std::ilogb(extent)) : 1;
   }
 
+  // Passes over what is quiet, and looks again at the rest.
   void walk_all(cluster_sums& changes) {
     if (clocks_->run_long()) rebase();
+    set_margins();
     per_thread<walk> all([&] { return walk(*this, this->take_share(changes)); });
     for_branches(
         tree_->root(), threads_, [&](node_id q) { return tree_->points(q).size() <= this->branch_points(); },
         [&](node_id q, std::vector<node_id>& below) { all.lend([&](walk& w) { w.open(q, below); }); },
         [&](node_id q) { all.lend([&](walk& w) { w.visit(q); }); });
-    looked_at_ = 0;
+    finish(changes, all);
+    walk_work_ = this->work_.distances * scores_a_distance + this->work_.node_scores;
+  }
+
+  // Leases for everything, with the candidates that come down from the root.
+  void look_at_all(cluster_sums& changes) {
+    set_margins();
+    per_thread<look> all([&] { return look(*this, this->take_share(changes)); });
+    auto const everybody = std::make_shared<std::vector<label>>(at(k_));
+    std::iota(everybody->begin(), everybody->end(), 0);
+    for_branches(
+        task{tree_->root(), everybody, never}, threads_,
+        [&](task const& t) { return tree_->points(t.node).size() <= this->branch_points(); },
+        [&](task const& t, std::vector<task>& below) { all.lend([&](look& l) { l.open(t, below); }); },
+        [&](task const& t) { all.lend([&](look& l) { l.run(t); }); });
+    finish(changes, all);
+    walk_work_ = 0; // this once
+  }
+  void set_margins() {
+    for (label j = 0; j < k_; ++j) margins_[at(j)] = clocks_->margin(j);
+  }
+  // Takes in what threads have changed.
+  template <class Looks> void finish(cluster_sums& changes, per_thread<Looks>& all) {
     std::vector<node_id> opened;
-    all.for_each([&](walk& w) {
-      this->merge(changes, w.mine);
-      looked_at_ += w.looked_at;
-      opened.insert(opened.end(), w.opened.begin(), w.opened.end());
+    all.for_each([&](Looks& l) {
+      this->merge(changes, l.mine);
+      opened.insert(opened.end(), l.opened.begin(), l.opened.end());
     });
     std::sort(opened.begin(), opened.end(), // the smaller nodes first: children before their parents
               [&](node_id a, node_id b) { return tree_->points(a).size() < tree_->points(b).size(); });
@@ -148,12 +183,12 @@ private:
         if (j < 0 || j >= k_) continue;
         point_state& p = points_[at(i)];
         p.end = clocks_->rebased(clock_of(i), p.end);
-        p.pair_end = clocks_->rebased_between(j, p.other, p.pair_end);
+        for (std::size_t r = 0; r < 2; ++r)
+          p.rival_end[r] = clocks_->rebased_between(j, p.rival[r], p.rival_end[r]);
       }
     });
     for (node_state& s : nodes_) s.end = clocks_->rebased(s.clock, s.end);
     clocks_->rebase();
-    lists_->forget();
   }
 
   void wait_for_children(node_id q) {
@@ -167,33 +202,176 @@ private:
     nodes_[at(q)] = {clock, clocks_->end_of_units(clock, left)};
   }
 
-  index n_, iteration_ = 0;
+  // A leaf waits for the lease with the least left, on the clock of a node that all owners and second nearest
+  // are below: in an iteration that advances by twice the movement of each of them, at least.
+  void wait_for_points(node_id q) {
+    point_range const range = tree_->points(q);
+    node_id common = -1, any = 0; // bits of the leaves of the centroids, which are all at one depth
+    int shell = 0;
+    float left = std::numeric_limits<float>::infinity();
+    for (index i = range.first; i < range.last; ++i) {
+      point_state const& p = points_[at(i)];
+      for (label const j : {this->point_owner(i), p.rival[0], p.rival[1]}) {
+        node_id const leaf = clocks_->heap().leaf_of(j);
+        common &= leaf;
+        any |= leaf;
+      }
+      shell = std::max<int>(shell, shells_[at(i)]);
+      left = std::min(left, std::min(p.end - clocks_->reading(clock_of(i)), left_of_rivals(i)));
+    }
+    clock_id const clock =
+        clocks_->of_node(common >> std::bit_width(static_cast<unsigned>(common ^ any)), shell);
+    nodes_[at(q)] = {clock, clocks_->end_of_units(clock, left)};
+  }
+
+  // A lease for a point that is at most u from its owner j, and `gap` farther from one of its two rivals, or
+  // from all others.
+  void lease_against(index i, std::size_t r, label j, label rival, double u, double gap) {
+    points_[at(i)].rival[r] = rival;
+    points_[at(i)].rival_end[r] =
+        clocks_->end_between(j, rival, slack_.lease(u, std::min(gap, longest_lease)));
+  }
+  void lease(index i, label j, double u, double gap) {
+    auto const [shell, length] = choose(j, u, std::min(gap, longest_lease));
+    points_[at(i)].end = clocks_->end(j, shell, slack_.lease(u, length));
+    shells_[at(i)] = static_cast<std::uint8_t>(shell);
+  }
+
+  // The shell on which a lease lasts longest at the last rate: the first with room for all of the gap, or one
+  // of the two before it, and the length of the lease.
+  std::pair<int, double> choose(label j, double u, double gap) {
+    constexpr int last = cluster_clocks::shells - 1;
+    double const *const reaches = clocks_->reaches(j), *const rates = clocks_->rates(j);
+    int wide = 0;
+    for (int s = 0; s < last; ++s) wide += reaches[s] < 2 * u + gap ? 1 : 0;
+    if (wide == last && gap < longest_lease) clocks_->want(j, 2 * u + gap);
+    double best = gap, best_rate = rates[wide] + clocks_->least_rate(j);
+    int shell = wide;
+    for (int s = wide - 1; s >= std::max(0, wide - 2); --s) {
+      double const length = slack_.down(reaches[s] - slack_.up(2 * u)),
+                   rate = rates[s] + clocks_->least_rate(j);
+      if (length * best_rate > best * rate) best = length, best_rate = rate, shell = s;
+    }
+    return {shell, best};
+  }
+
+  index n_;
   walks when_;
   bool leased_ = false;
-  index filter_work_ = 0, changed_ = 0, looked_at_ = 0;
+  index filter_work_ = 0, walk_work_ = 0;
+  index changed_ = 0, fewest_changes_ = std::numeric_limits<index>::max();
   // From the first walk on.
   std::optional<cluster_clocks> clocks_;
-  std::optional<neighbour_lists> lists_;
+  std::vector<double> margins_;      // of candidates, by centroid
   std::vector<point_state> points_;  // in tree order
   std::vector<std::uint8_t> shells_; // of their leases
   std::vector<node_state> nodes_;
+  std::vector<std::uint8_t> looks_; // nodes: there is something to look at again
 };
 
-// What one thread needs to visit nodes.
-template <class Tree> class frontier_step<Tree>::walk {
+// What one thread needs to look again.
+template <class Tree> class frontier_step<Tree>::look {
 public:
   typename base::share mine;
-  index looked_at = 0;
-  std::vector<node_id> opened; // their children have been visited by somebody
+  std::vector<node_id> opened; // their children have been looked at by somebody
 
-  walk(frontier_step& step, typename base::share share)
+  look(frontier_step& step, typename base::share share)
       : mine(std::move(share)), step_(step), tree_(*step.tree_), clocks_(*step.clocks_), slack_(step.slack_),
-        views_(static_cast<std::size_t>(std::clamp<index>(32768 / tree_.dims(), 4, 256))),
-        copy_(at(tree_.dims())) {}
+        lists_(tree_, step.centroids_, slack_, &step.margins_), points_(tree_.dims()) {}
+
+  void run(task const& t) { visit(t.node, lists_.load(*t.candidates, t.gap)); }
+
+  // The node of the task alone; its children become tasks.
+  void open(task const& t, std::vector<task>& below) {
+    list const left = lists_.filter(t.node, lists_.load(*t.candidates, t.gap), mine.work);
+    if (settle(t.node, left)) return;
+    auto const candidates = std::make_shared<std::vector<label> const>(lists_.names(left));
+    for (node_id const c : tree_.children(t.node)) below.push_back({c, candidates, left.gap});
+    opened.push_back(t.node);
+  }
+
+protected:
+  using lists = candidate_lists<Tree, least_largest>;
+  using list = typename lists::list;
+
+  void visit(node_id q, list const& all) {
+    step_.check_stop();
+    go_on(q, lists_.filter(q, all, mine.work));
+  }
+  // Gives all below q new leases.
+  void go_on(node_id q, list const& left) {
+    if (settle(q, left)) return;
+    for (node_id const c : tree_.children(q)) visit(c, left);
+    step_.wait_for_children(q);
+  }
+
+  bool settle(node_id q, list const& left) {
+    if (left.m == 1) {
+      own(q, lists_.name(left, 0), left);
+      return true;
+    }
+    step_.hand_down(q);
+    if (!step_.is_leaf(q)) return false;
+    mine.work.distances += tree_.points(q).size() * left.m;
+    point_range const range = tree_.points(q);
+    for (index first = range.first; first < range.last; first += point_tile::most) {
+      points_.clear();
+      for (index i = first; i < std::min(range.last, first + point_tile::most); ++i)
+        points_.add(tree_.point(i));
+      nearest_rows const found = points_.nearest_four(lists_.coordinates(left), left.m, left.stride);
+      for (index i = 0; i < points_.size(); ++i) look_at_point(first + i, i, found, left);
+    }
+    step_.wait_for_points(q);
+    return true;
+  }
+
+  // All of q, its points at most u from j and `gap` farther from all others.
+  void own(node_id q, label j, list const& left) {
+    step_.give(mine.changes, q, j);
+    double const u = slack_.upper(left.chosen2);
+    auto const [shell, length] = step_.choose(j, u, std::min(left.gap, longest_lease));
+    step_.nodes_[at(q)] = {cluster_clocks::of(j, shell), clocks_.end(j, shell, slack_.lease(u, length))};
+    ++mine.work[prune_rule::owned_node];
+  }
+
+  // Those not on the list are farther than the owner by its gap.
+  void look_at_point(index i, index at, nearest_rows const& found, list const& left) {
+    auto const name = [&](int r) { return lists_.name(left, static_cast<index>(found.who[r][at])); };
+    settle_point(i,
+                 {found.square[0][at], found.square[1][at], found.square[2][at], found.square[3][at], name(0),
+                  name(1), name(2)},
+                 left.gap);
+  }
+  // All centroids that were not looked at are at least `unseen` farther than the first.
+  void settle_point(index i, nearest_four const& found, double unseen) {
+    label const j = found.first;
+    step_.give_point(mine.changes, i, j);
+    double const u = slack_.upper(found.first2);
+    step_.lease_against(i, 0, j, found.second < 0 ? j : found.second, u, slack_.lower(found.second2) - u);
+    step_.lease_against(i, 1, j, found.third < 0 ? j : found.third, u, slack_.lower(found.third2) - u);
+    step_.lease(i, j, u, std::min(slack_.lower(found.fourth2) - u, unseen));
+  }
+
+  frontier_step& step_;
+  Tree const& tree_;
+  cluster_clocks& clocks_;
+  slack const& slack_;
+  lists lists_;
+  point_tile points_;
+};
+
+// What one thread needs to walk over the tree.
+template <class Tree> class frontier_step<Tree>::walk : public look {
+  using look::step_, look::tree_, look::clocks_, look::slack_, look::lists_, look::points_;
+  using typename look::list;
+
+public:
+  using look::mine;
+  walk(frontier_step& step, typename base::share share)
+      : look(step, std::move(share)), copy_(at(tree_.dims())) {}
 
   void visit(node_id q) {
     if (quiet(q)) return;
-    if (step_.is_leaf(q)) return look_at_leaf(q);
     for (node_id const c : tree_.children(q)) visit(c);
     step_.wait_for_children(q);
   }
@@ -201,250 +379,82 @@ public:
   // The node alone; its children are for others.
   void open(node_id q, std::vector<node_id>& below) {
     if (quiet(q)) return;
-    if (step_.is_leaf(q)) return look_at_leaf(q);
     for (node_id const c : tree_.children(q)) below.push_back(c);
-    opened.push_back(q);
+    this->opened.push_back(q);
   }
 
 private:
-  using view = neighbour_lists::view;
-  static constexpr index width = neighbour_lists::width;
-  struct ended_lease {
-    index point;
-    bool of_pair_alone;
-  };
-
-  // True if nothing has ended in q, or nothing any more; else it has several owners.
+  // True if nothing has ended in q, or nothing any more; else it is for its children.
   bool quiet(node_id q) {
     node_state const& s = step_.nodes_[at(q)];
     if (clocks_.running(s.clock, s.end)) return true;
-    if (step_.owner(q) == base::several) return false;
-    if (look_at_node(q)) return true;
-    step_.hand_down(q);
-    for (node_id const c : tree_.children(q)) step_.nodes_[at(c)] = {};
-    if (step_.is_leaf(q))
-      for (index i = tree_.points(q).first; i < tree_.points(q).last; ++i) step_.points_[at(i)] = {};
-    return false;
-  }
-
-  // Neighbours of j, from what was used last if it can be.
-  view& list_of(label j) {
-    view& v = views_[static_cast<std::size_t>(j) % views_.size()];
-    if (v.owner != j || v.iteration != step_.iteration_)
-      step_.lists_->fetch(j, step_.iteration_, step_.centroids_, clocks_, v, mine.work.distances);
-    return v;
-  }
-
-  // A new lease for a node and its owner, if there is any: the gap to a rival is, at every point p of the
-  // node, (d²(p, rival) − d²(p, owner)) / (d(p, rival) + d(p, owner)), the lower side by the bisector, the
-  // upper one at most d(owner, rival) + 2·u.
-  bool look_at_node(node_id q) {
-    label const j = step_.owner(q);
-    double const* const c = step_.centroids_.row(j);
-    double const hi2 = tree_.distance(q, c).hi, u = slack_.upper(hi2);
-    view const& list = list_of(j);
-    ++mine.work.node_scores;
-    double gap = std::min(list.beyond() - 2 * u, longest_lease);
-    for (index m = 0; m < list.size() && gap > 0; ++m) {
-      if (list.away(m) - 2 * u >= gap) break; // nor is any behind it nearer by more
-      double const* const rival = step_.centroids_.row(list.who(m));
-      ++mine.work.node_scores;
-      double const ahead = lead(tree_, q, c, rival, hi2);
-      if (!(ahead > 0)) return false;
-      double const apart = slack_.upper(square(rival, c, tree_.dims()));
-      gap = std::min(gap, slack_.down(ahead / slack_.up(apart + 2 * u)));
-    }
-    if (!(gap > 0)) return false;
-    auto const [shell, length] = choose(j, u, gap);
-    clock_id const clock = cluster_clocks::of(j, shell);
-    float const end = clocks_.end(j, shell, slack_.lease(u, length));
-    if (!clocks_.running(clock, end)) return false;
-    step_.nodes_[at(q)] = {clock, end};
-    ++mine.work[prune_rule::owned_node];
+    step_.check_stop();
+    if (label const j = step_.owner(q); j != base::several)
+      look_around(q, j);
+    else if (!step_.is_leaf(q))
+      return false;
+    else
+      look_at_points(q);
     return true;
   }
 
-  void look_at_leaf(node_id q) {
-    step_.check_stop();
+  // New leases for q, with the candidates around a centroid j that is no farther than u from all of it: those
+  // that a point of q is nearer to than u and the margin are within 2·u and the margin.
+  void look_around(node_id q, label j) {
+    double const* const c = step_.centroids_.row(j);
+    double const u = slack_.upper(tree_.distance(q, c).hi), margin = step_.margins_[at(j)];
+    candidates_.clear();
+    clocks_.heap().for_each_within(
+        c, slack_.squared(2 * u + margin), [&](label i, double) { candidates_.push_back(i); },
+        mine.work.distances);
+    list const all = lists_.load(candidates_, slack_.down(margin));
+    list const left = lists_.filter(q, all, mine.work);
+    lists_.sort(left); // a tree has its own order
+    this->go_on(q, left);
+  }
+
+  void look_at_points(node_id q) {
     point_range const range = tree_.points(q);
-    // Which leases have ended; their points are on the way from memory while the rest is gone through.
-    ended_.clear();
     for (index i = range.first; i < range.last; ++i) {
-      point_state const& p = step_.points_[at(i)];
-      bool const all = clocks_.running(step_.clock_of(i), p.end), pair = step_.pair_reading(i) < p.pair_end;
-      if (all & pair) continue;
-      __builtin_prefetch(tree_.point(i));
-      ended_.push_back({i, all});
+      if (!clocks_.running(step_.clock_of(i), step_.points_[at(i)].end))
+        search(i);
+      else if (!(step_.left_of_rivals(i) > 0))
+        look_at_rivals(i);
     }
-    for (ended_lease const& e : ended_)
-      if (e.of_pair_alone)
-        look_at_pair(e.point);
-      else
-        look_at_point(e.point);
-    wait_for_points(q, range);
+    step_.wait_for_points(q);
   }
 
-  // The node waits for the lease with the least left, on the clock of a node that all owners and second
-  // nearest are below: in an iteration that advances by twice the movement of each of them, at least.
-  void wait_for_points(node_id q, point_range range) {
-    node_id common = -1, any = 0; // bits of the leaves of the centroids, which are all at one depth
-    int shell = 0;
-    float left = std::numeric_limits<float>::infinity();
-    for (index i = range.first; i < range.last; ++i) {
-      point_state const& p = step_.points_[at(i)];
-      node_id const leaf = clocks_.heap().leaf_of(step_.point_owner(i)),
-                    other = clocks_.heap().leaf_of(p.other);
-      common &= leaf & other;
-      any |= leaf | other;
-      shell = std::max<int>(shell, step_.shells_[at(i)]);
-      left = std::min(
-          left, std::min(p.end - clocks_.reading(step_.clock_of(i)), p.pair_end - step_.pair_reading(i)));
-    }
-    clock_id const clock =
-        clocks_.of_node(common >> std::bit_width(static_cast<unsigned>(common ^ any)), shell);
-    step_.nodes_[at(q)] = {clock, clocks_.end_of_units(clock, left)};
+  // The nearest of all, by the tree on the centroids.
+  void search(index i) {
+    std::copy_n(tree_.point(i), tree_.dims(), copy_.begin());
+    node_id const near = clocks_.heap().leaf_of(step_.point_owner(i));
+    this->settle_point(i, find_nearest_four(clocks_.heap(), copy_.data(), near, mine.work.distances), never);
   }
 
-  // The lease against all but the second nearest runs: one of the two is the owner.
-  void look_at_pair(index i) {
-    point_state& p = step_.points_[at(i)];
-    label const j = step_.point_owner(i), other = p.other;
-    real const* const x = tree_.point(i);
-    double const own2 = square(x, step_.centroids_.row(j), tree_.dims()),
-                 other2 = square(x, step_.centroids_.row(other), tree_.dims());
-    mine.work.distances += 2;
+  // The lease against all but the two runs: one of the three is the owner.
+  void look_at_rivals(index i) {
+    point_state const p = step_.points_[at(i)];
+    label const before = step_.point_owner(i);
+    nearest_four found;
+    double const before2 = square(tree_.point(i), step_.centroids_.row(before), tree_.dims());
+    found.offer(before, before2);
+    for (label const rival : p.rival)
+      if (rival != before)
+        found.offer(rival, square(tree_.point(i), step_.centroids_.row(rival), tree_.dims()));
+    mine.work.distances += 3;
     ++mine.work[prune_rule::point_bounds];
-    if (own2 < other2 || (own2 == other2 && j <= other)) {
-      double const u = slack_.upper(own2);
-      p.pair_end = clocks_.end_between(j, other, slack_.lease(u, slack_.lower(other2) - u));
-      return;
-    }
-    double const left = clocks_.left(step_.clock_of(i), p.end), u = slack_.upper(other2),
-                 ahead = slack_.lower(own2) - u;
-    step_.give_point(mine.changes, i, other);
-    p.other = j;
-    lease(i, other, u, ahead, slack_.down(left + ahead));
+    label const j = found.first;
+    double const u = slack_.upper(found.first2), left = clocks_.left(step_.clock_of(i), p.end);
+    step_.give_point(mine.changes, i, j);
+    step_.lease_against(i, 0, j, found.second < 0 ? j : found.second, u, slack_.lower(found.second2) - u);
+    step_.lease_against(i, 1, j, found.third < 0 ? j : found.third, u, slack_.lower(found.third2) - u);
+    // Safe: all others were farther than the old owner by what is left, and the new one is nearer than that
+    // by the difference.
+    if (j != before) step_.lease(i, j, u, slack_.down(left + (slack_.lower(before2) - u)));
   }
 
-  // Distances to the owner and its neighbours, nearest first, until the rest cannot matter.
-  void look_at_point(index i) {
-    ++looked_at;
-    label const j = step_.point_owner(i);
-    real const* const x = tree_.point(i);
-    index const d = tree_.dims();
-    view& list = list_of(j);
-    double const own2 = square(x, step_.centroids_.row(j), d), u = slack_.upper(own2);
-    double squares[neighbour_lists::most], first[width], second[width]; // the least two of each lane
-    std::fill_n(first, width, never);
-    std::fill_n(second, width, never);
-    double farther_of_two2 = never; // of the owner and the nearest other so far
-    // Safe: who is at least r from the owner is at least r − u from the point.
-    auto const beyond = [&](double r) { return slack_.squared_down(r - u) > farther_of_two2; };
-    index seen = 0;
-    for (; seen < list.size() && !beyond(list.away(seen)); seen += width) {
-      double* const eight = squares + seen;
-      eight_squares(x, d, list.eight(seen, step_.centroids_), width, eight);
-      double least = never;
-      for (index m = 0; m < width; ++m) {
-        second[m] = std::min(second[m], std::max(first[m], eight[m]));
-        first[m] = std::min(first[m], eight[m]);
-      }
-      for (index m = 0; m < width; ++m) least = std::min(least, first[m]);
-      farther_of_two2 = std::max(own2, least);
-    }
-    bool const settled = seen < list.size() || beyond(list.beyond());
-    index const count = std::min(seen, list.size());
-    mine.work.distances += 1 + count;
-    double const unseen = slack_.down((seen < list.size() ? list.away(seen) : list.beyond()) - u);
-    double least = never, next = never;
-    for (index m = 0; m < width; ++m) {
-      next = std::min(next, std::min(second[m], std::max(least, first[m])));
-      least = std::min(least, first[m]);
-    }
-    if (settled && own2 < least) { // nearly always
-      index const m = std::find(squares, squares + count, least) - squares;
-      step_.points_[at(i)].other = m < count ? list.who(m) : j;
-      lease(i, j, u, slack_.lower(least) - u, std::min(slack_.lower(next), unseen) - u);
-      return;
-    }
-    nearest_three found;
-    found.offer(j, own2);
-    for (index m = 0; m < count; ++m) found.offer(list.who(m), squares[m]);
-    if (settled)
-      settle(i, found, unseen);
-    else
-      search(i, x, found.third2);
-  }
-
-  // By the tree on the centroids, from the point itself: its owner has too few neighbours on its list.
-  // The third nearest is no farther than that.
-  void search(index i, real const* x, double third2) {
-    std::copy(x, x + tree_.dims(), copy_.begin());
-    nearest_three found;
-    clocks_.heap().for_each_near(
-        copy_.data(), [&] { return std::min(third2, found.third2); },
-        [&](label j, double d2) { found.offer(j, d2); }, mine.work.distances);
-    settle(i, found, never);
-  }
-
-  struct nearest_three {
-    double first2 = never, second2 = never, third2 = never;
-    label first = -1, second = -1;
-    void offer(label j, double d2) {
-      if (d2 < first2 || (d2 == first2 && j < first)) {
-        third2 = second2, second2 = first2, second = first;
-        first2 = d2, first = j;
-      } else if (d2 < second2) {
-        third2 = second2, second2 = d2, second = j;
-      } else {
-        third2 = std::min(third2, d2);
-      }
-    }
-  };
-  // All centroids that were not offered are at least `unseen` away.
-  void settle(index i, nearest_three const& found, double unseen) {
-    step_.give_point(mine.changes, i, found.first);
-    step_.points_[at(i)].other = found.second < 0 ? found.first : found.second;
-    double const u = slack_.upper(found.first2);
-    lease(i, found.first, u, slack_.lower(found.second2) - u,
-          std::min(slack_.lower(found.third2), unseen) - u);
-  }
-
-  // Leases for a point that is at most u from its owner j: its second nearest is `gap` farther, all others
-  // gap_of_others.
-  void lease(index i, label j, double u, double gap, double gap_of_others) {
-    point_state& p = step_.points_[at(i)];
-    p.pair_end = clocks_.end_between(j, p.other, slack_.lease(u, std::min(gap, longest_lease)));
-    auto const [shell, length] = choose(j, u, std::min(gap_of_others, longest_lease));
-    p.end = clocks_.end(j, shell, slack_.lease(u, length));
-    step_.shells_[at(i)] = static_cast<std::uint8_t>(shell);
-  }
-
-  // The shell on which a lease lasts longest at the last rate: the first with room for all of the gap, or one
-  // of the two before it, and the length of the lease.
-  std::pair<int, double> choose(label j, double u, double gap) {
-    constexpr int last = cluster_clocks::shells - 1;
-    double const *const reaches = clocks_.reaches(j), *const rates = clocks_.rates(j);
-    int wide = 0;
-    for (int s = 0; s < last; ++s) wide += reaches[s] < 2 * u + gap ? 1 : 0;
-    if (wide == last && gap < longest_lease) clocks_.want(j, 2 * u + gap);
-    double best = gap, best_rate = rates[wide] + clocks_.least_rate(j);
-    int shell = wide;
-    for (int s = wide - 1; s >= std::max(0, wide - 2); --s) {
-      double const length = slack_.down(reaches[s] - slack_.up(2 * u)),
-                   rate = rates[s] + clocks_.least_rate(j);
-      if (length * best_rate > best * rate) best = length, best_rate = rate, shell = s;
-    }
-    return {shell, best};
-  }
-
-  frontier_step& step_;
-  Tree const& tree_;
-  cluster_clocks& clocks_;
-  slack const& slack_;
-  std::vector<view> views_; // by label, the last one
-  std::vector<ended_lease> ended_;
-  std::vector<double> copy_;
+  std::vector<double> copy_; // of a point
+  std::vector<label> candidates_;
 };
 
 } // namespace kopse

@@ -60,9 +60,9 @@ public:
   }
 
   seeding_result run() && {
-    index const candidates = // as many as in the authors' code, where none are named
-        options_.candidates > 0 ? options_.candidates
-                                : 2 + static_cast<index>(std::log(static_cast<double>(k_)));
+    index const candidates = options_.candidates > 0
+                                 ? options_.candidates
+                                 : 2 + static_cast<index>(std::log(static_cast<double>(k_)));
     for (; count_ < given_.rows(); ++count_) {
       std::copy_n(given_.row(count_), given_.cols(), result_.centroids.row(count_));
       if (count_ < k_) add_to_fields(result_.centroids.row(count_));

@@ -8,16 +8,20 @@
 //                        one;
 //   until no cluster is split.
 //
-// Past the paper, where clusters are many. A cluster that holds many groups, evenly spread, is not better as
-// two: halving a square takes less from its variance than two shares cost, and the run would end before it
-// began. So a cluster is cut further, by bisection into 4, 8, … pieces, until these are better than the one,
-// or have but few rows each. And splits alone never mend a group that two centroids share, as where a split
-// went through its middle: so where nothing is left to split, pairs of centroids that are each other's
-// nearest are tested the other way round, and united where one Gaussian is preferred. The result is the run
-// with the best criterion over all points that was met.
+// Past the paper, where clusters are many:
+// - A cluster that holds many groups, evenly spread, is not better as two: halving a square takes less from
+// its
+//   variance than two shares cost, and the run would end before it began. So a cluster is cut further, by
+//   bisection into 4, 8, … pieces, until these are better than the one, or have but few rows each.
+// - Splits alone never mend a group that several centroids share, as where a split went through its middle.
+// So
+//   where nothing is left to split, each centroid is tested with its nearest, and they are united where one
+//   Gaussian is preferred.
+// The result is the run with the best criterion over all points that was met.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <set>
 
 #include "bisecting.hpp"
 #include "input_checks.hpp"
@@ -33,6 +37,7 @@ namespace kopse {
 namespace {
 
 constexpr int most_rounds = 100, most_stale = 2; // rounds in a row that improve nothing
+constexpr index most_merged = 8;                 // clusters that become one
 
 template <class Real> class x_means_run {
 public:
@@ -121,12 +126,22 @@ private:
                      [](proposal const& a, proposal const& b) { return a.gain > b.gain; });
   }
 
+  struct merger {
+    double gain = 0;
+    std::vector<std::size_t> members = {};
+    std::vector<double> mean = {};
+  };
+
+  // Into how many it may be cut: of a few rows each, on average, but two always.
+  index most_pieces(cluster_part const& cluster) const {
+    constexpr double fewest_rows = 8;
+    return static_cast<index>(std::max(2.0, std::ldexp(cluster.facts.weight, exponent_) / fewest_rows));
+  }
+
   // The fewest pieces, of 2, 4, 8, …, that are better than the cluster; no means if there are none.
   proposal best_pieces(cluster_part const& cluster, std::size_t at, index most) const {
     random_stream const random(random_.bits(number_ + at), 0);
-    constexpr double fewest_rows = 8; // in a piece, on average; but two pieces are always tried
-    double const rows = std::ldexp(cluster.facts.weight, exponent_);
-    index const limit = std::min(most, static_cast<index>(std::max(2.0, rows / fewest_rows)));
+    index const limit = std::min(most, most_pieces(cluster));
     std::vector<cluster_part> pieces{cluster};
     std::uint64_t number = 0;
     for (index wanted = 2; std::ssize(pieces) < limit; wanted *= 2) {
@@ -150,8 +165,11 @@ private:
     if (most >= 2)
       for_blocks(k, 1, options_.threads, [&](index j, index) {
         auto const at = static_cast<std::size_t>(j);
-        if (parts[at].facts.inertia > 0) proposals[at] = best_pieces(parts[at], at, most);
+        if (parts[at].facts.inertia > 0 && settled_.count(parts[at].facts.mean) == 0)
+          proposals[at] = best_pieces(parts[at], at, most);
       });
+    for (std::size_t j = 0; j < parts.size(); ++j)
+      if (proposals[j].means.empty() && most_pieces(parts[j]) <= most) settled_.insert(parts[j].facts.mean);
     number_ += parts.size();
     std::erase_if(proposals, [](proposal const& p) { return p.means.empty(); });
     sort(proposals);
@@ -170,56 +188,73 @@ private:
     return all;
   }
 
-  // What the rows of parts i and nearest[i] are as one cluster, if that is better.
-  proposal as_one(std::vector<cluster_part> const& parts, std::vector<index> const& nearest,
-                  std::size_t i) const {
-    auto const j = static_cast<std::size_t>(nearest[i]);
-    if (j >= parts.size() || j < i || nearest[j] != static_cast<index>(i)) return {};
-    if (parts[i].facts.weight == 0 || parts[j].facts.weight == 0) return {};
-    cluster_items both = parts[i].items;
-    both.nodes.insert(both.nodes.end(), parts[j].items.nodes.begin(), parts[j].items.nodes.end());
-    both.points.insert(both.points.end(), parts[j].items.points.begin(), parts[j].items.points.end());
-    cluster_facts const one = splitter_->measure(both);
-    double const gain = -gain_of(one, {&parts[i].facts, &parts[j].facts});
-    if (!(gain >= 0) || std::isinf(gain)) return {};
-    return {gain, i, {one.mean}};
+  // Clusters as one, by the parallel axes: Σ (I_j + W_j·‖μ_j − μ‖²) about their common mean μ.
+  static cluster_facts united(std::vector<cluster_facts const*> const& several) {
+    cluster_facts all;
+    for (cluster_facts const* const part : several) all.weight += part->weight;
+    all.mean.resize(several.front()->mean.size());
+    for (cluster_facts const* const part : several)
+      for (std::size_t i = 0; i < all.mean.size(); ++i)
+        all.mean[i] += part->weight / all.weight * part->mean[i];
+    for (cluster_facts const* const part : several)
+      all.inertia +=
+          part->inertia
+          + part->weight * squared_distance(part->mean.data(), all.mean.data(), std::ssize(all.mean));
+    return all;
+  }
+
+  // Cluster i and some of those nearest to it, the nearest first: as many as are better as one, if any. Two
+  // of three that share a round group are long together, and better as two; all three are not.
+  merger best_merger(std::vector<cluster_part> const& parts, kd_tree<double> const& tree,
+                     std::size_t i) const {
+    merger best;
+    if (parts[i].facts.weight == 0) return best;
+    std::vector<neighbour> near;
+    index distances = 0;
+    find_nearest(tree, parts[i].facts.mean.data(), static_cast<index>(i), most_merged - 1,
+                 std::numeric_limits<double>::infinity(), near, distances);
+    std::vector<cluster_facts const*> several{&parts[i].facts};
+    std::vector<std::size_t> members{i};
+    for (neighbour const& other : near) {
+      cluster_facts const& facts = parts[static_cast<std::size_t>(other.row)].facts;
+      if (facts.weight == 0) continue;
+      several.push_back(&facts);
+      members.push_back(static_cast<std::size_t>(other.row));
+      cluster_facts const one = united(several);
+      double const gain = -gain_of(one, several);
+      if (!(gain >= 0) || std::isinf(gain) || (!best.members.empty() && gain <= best.gain)) continue;
+      best = {gain, members, one.mean};
+    }
+    return best;
   }
 
   matrix<double> merge(result const& now, std::vector<cluster_part> const& parts, x_means_round& made) const {
     index const k = now.centroids.rows(), d = points_.dims();
-    std::vector<index> const nearest = nearest_others(now.centroids.view());
-    std::vector<proposal> proposals(parts.size());
-    for_blocks(k, 1, options_.threads, [&](index i, index) {
-      proposals[static_cast<std::size_t>(i)] = as_one(parts, nearest, static_cast<std::size_t>(i));
+    kd_tree<double> const tree(now.centroids.view(), 8);
+    std::vector<merger> mergers(parts.size());
+    for_blocks(k, 64, options_.threads, [&](index first, index last) {
+      for (index i = first; i < last; ++i)
+        mergers[static_cast<std::size_t>(i)] = best_merger(parts, tree, static_cast<std::size_t>(i));
     });
-    std::erase_if(proposals, [](proposal const& p) { return p.means.empty(); });
-    sort(proposals);
-    proposals.resize(std::min(proposals.size(), static_cast<std::size_t>(k - options_.least_k)));
-    made.merged = std::ssize(proposals);
-    std::vector<char> gone(parts.size(), 0);
-    matrix<double> united = now.centroids;
-    for (proposal const& p : proposals) {
-      gone[static_cast<std::size_t>(nearest[p.at])] = 1;
-      std::copy_n(p.means[0].data(), d, united.row(static_cast<index>(p.at)));
+    std::stable_sort(mergers.begin(), mergers.end(),
+                     [](merger const& a, merger const& b) { return a.gain > b.gain; });
+    std::vector<char> used(parts.size(), 0), gone(parts.size(), 0);
+    matrix<double> next = now.centroids;
+    for (merger const& m : mergers) {
+      index const fewer = std::ssize(m.members) - 1;
+      if (fewer < 1 || k - made.merged - fewer < options_.least_k
+          || std::any_of(m.members.begin(), m.members.end(), [&](std::size_t j) { return used[j] != 0; }))
+        continue;
+      for (std::size_t const j : m.members) used[j] = gone[j] = 1;
+      gone[m.members[0]] = 0;
+      std::copy_n(m.mean.data(), d, next.row(static_cast<index>(m.members[0])));
+      made.merged += fewer;
     }
-    matrix<double> next(k - made.merged, d);
+    matrix<double> left(k - made.merged, d);
     index out = 0;
     for (index j = 0; j < k; ++j)
-      if (gone[static_cast<std::size_t>(j)] == 0) std::copy_n(united.row(j), d, next.row(out++));
-    return next;
-  }
-
-  // Of each centroid the nearest other one, the lowest among equals; -1 if there is none.
-  static std::vector<index> nearest_others(matrix_view<double> centroids) {
-    kd_tree<double> const tree(centroids, 8);
-    std::vector<index> nearest;
-    index distances = 0;
-    for (index j = 0; j < centroids.rows(); ++j) {
-      nearest_two found;
-      find_nearest_two(tree, centroids.row(j), j, found, distances);
-      nearest.push_back(found.first);
-    }
-    return nearest;
+      if (gone[static_cast<std::size_t>(j)] == 0) std::copy_n(next.row(j), d, left.row(out++));
+    return left;
   }
 
   point_set<Real> points_;
@@ -229,6 +264,8 @@ private:
   random_stream random_;
   std::uint64_t number_ = 0;
   std::unique_ptr<node_splitter> splitter_;
+  std::set<std::vector<double>>
+      settled_; // means of clusters that no pieces were better than: most stay as they are
   x_means_result best_;
 };
 

@@ -53,4 +53,23 @@ test_reports_of_hardly_any_data() {
   done
 }
 
+test_page_of_choose_k() {
+  for k in 1 2:64 1:3:1 2,2000; do
+    run choose-k points.csv -k "$k" -q --report report.html
+    expect_rc 0
+    python3 - report.html <<'PYTHON' || fail "the page of k = $k is not well formed"
+import re, sys, xml.etree.ElementTree as tree
+page = open(sys.argv[1]).read()
+pictures = re.findall(r"<svg.*?</svg>", page, re.S)
+assert len(pictures) >= 3, len(pictures)
+for picture in pictures:
+    tree.fromstring(picture)
+assert not re.search(r"\b(nan|inf)\b", page), "a number that is none"
+PYTHON
+  done
+  printf '5\n5\n6\n' >equal_line.csv
+  run choose-k equal_line.csv -k 1:3:1 -q --report report.html && expect_rc 0
+  if grep -qE '\b(nan|inf)\b' report.html; then fail 'equal rows: a number that is none'; fi
+}
+
 run_tests

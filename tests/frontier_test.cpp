@@ -115,8 +115,8 @@ TEST(frontier, charges_for_what_leaps_into_reach) {
     }
 }
 
-// More centroids than a list holds; they creep, so that lists grow old and reaches grow under them.
-TEST(frontier, trusts_no_list_beyond_its_promise) {
+// Many centroids that creep, so that leases grow old and reaches grow under them.
+TEST(frontier, trusts_no_lease_beyond_its_promise) {
   for (std::uint64_t seed = 1; seed <= (sanitized ? 1 : 8); ++seed)
     for (double const creep : {1e-4, 1e-3, 1e-2}) {
       scenario<double> const s = leaps(seed % 2 ? family::uniform : family::clustered, seed, 300, 130,
@@ -190,7 +190,7 @@ TEST(frontier, looks_only_at_what_can_have_changed) {
   EXPECT_EQ(step.work().distances + step.work().node_scores, 0) << "nothing has moved";
   c(7, 0) += 1e-4;
   step.assign(c);
-  EXPECT_LT(step.work().distances, 1000) << "one has moved, by little";
+  EXPECT_LT(step.work().distances, 2000) << "one has moved, by little";
 }
 
 TEST(frontier, walks_when_that_pays) {

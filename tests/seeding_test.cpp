@@ -105,9 +105,9 @@ template <class Real> void takes_the_rows_of_the_definition() {
     index const d = 1 + static_cast<index>(f) % 5, k = 30;
     matrix<Real> const x = families::make_rows<Real>(data, n, d, 11 + f);
     numbers const w = families::make_weights(weighting, n, f);
-    for (index const candidates : {1, 3}) {
-      auto const expected =
-          oracle::plus_plus(x.view(), oracle::scaled_weights(w, n).values, k, f, 2, candidates);
+    for (index const candidates : {1, 3, 0}) {
+      auto const expected = oracle::plus_plus(x.view(), oracle::scaled_weights(w, n).values, k, f, 2,
+                                              candidates > 0 ? candidates : 5);
       for (seeding_options o : ways_to_seed(d)) {
         o.seed = f, o.restart = 2, o.candidates = candidates;
         seeding_result const got = kopse::seed(point_set<Real>(x.view(), w), k, o);

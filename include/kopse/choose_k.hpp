@@ -70,7 +70,7 @@ struct x_means_options : options {
 struct x_means_round {
   index k = 0;                 ///< after it
   index split = 0;             ///< clusters, in two or more
-  index merged = 0;            ///< pairs of clusters
+  index merged = 0;            ///< clusters that became part of another
   double inertia = 0, bic = 0; ///< after it
 };
 

@@ -25,6 +25,7 @@
 #include <vector>
 
 #include "kopse/dual_tree.hpp"
+#include "kopse/kernels.hpp"
 #include "kopse/tree/neighbours.hpp"
 #include "kopse/tree_step.hpp"
 
@@ -373,11 +374,12 @@ void dual_tree_step<Tree>::walk::base_cases(node_id q, scored_node const* first,
   std::sort(candidates_.begin(),
             candidates_.end()); // ascending, so that of equal distances the lowest index comes first
   std::size_t const m = candidates_.size();
-  coordinates_.resize(m * static_cast<std::size_t>(d));
-  squares_.resize(m);
+  index const stride = padded(static_cast<index>(m));
+  coordinates_.resize(static_cast<std::size_t>(stride * d));
+  squares_.resize(static_cast<std::size_t>(stride));
   for (std::size_t i = 0; i < m; ++i)
     for (index j = 0; j < d; ++j)
-      coordinates_[static_cast<std::size_t>(j) * m + i] = centroids_(candidates_[i], j);
+      coordinates_[static_cast<std::size_t>(j * stride) + i] = centroids_(candidates_[i], j);
 
   double const pruned2 = path_.back().lower2; // lb(N): no nearer than this are those not among the candidates
   point_range const range = tree_.points(q);
@@ -385,8 +387,7 @@ void dual_tree_step<Tree>::walk::base_cases(node_id q, scored_node const* first,
     point_state& p = step_.point_at(i);
     if (!p.can_change) continue;
     mine.work.distances += static_cast<index>(m);
-    squared_distances(tree_.point(i), d, coordinates_.data(), static_cast<index>(m), static_cast<index>(m),
-                      squares_.data());
+    squared_distances(tree_.point(i), d, coordinates_.data(), stride, stride, squares_.data());
     double nearest2 = squares_[0], second2 = pruned2;
     std::size_t nearest = 0;
     for (std::size_t c = 1; c < m; ++c) {

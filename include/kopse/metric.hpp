@@ -23,10 +23,8 @@ extern template double squared_distance<double>(double const*, double const*, in
 
 /// The same for one x and m centroids stored by dimension (coordinate j of centroid i at c[j·stride + i]):
 /// out[i].
-template <class Real>
-void squared_distances(Real const* x, index d, double const* c, index m, index stride, double* out);
-extern template void squared_distances<float>(float const*, index, double const*, index, index, double*);
-extern template void squared_distances<double>(double const*, index, double const*, index, index, double*);
+void squared_distances(float const* x, index d, double const* c, index m, index stride, double* out);
+void squared_distances(double const* x, index d, double const* c, index m, index stride, double* out);
 
 /// [lo, hi] of something over all pairs of points of two sets; of *computed* d² in this library.
 struct interval {
@@ -73,6 +71,9 @@ public:
   interval outward(interval s) const {
     return {s.lo * (1 - relative_) - subnormal_, s.hi * (1 + relative_) + subnormal_};
   }
+
+  double relative() const { return relative_; }
+  double subnormal() const { return subnormal_; }
 
 private:
   double relative_, absolute_;

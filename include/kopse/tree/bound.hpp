@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "kopse/kernels.hpp"
 #include "kopse/matrix.hpp"
 #include "kopse/tree/space_tree.hpp"
 
@@ -71,24 +72,7 @@ public:
 
   /// distance() to m points stored by dimension (coordinate j of point i at x[j·stride + i]), all at once.
   void distances(index node, double const* x, index m, index stride, double* lo2, double* hi2) const {
-    Real const *const lo = low(node), *const hi = high(node);
-    std::fill_n(lo2, m, 0.0);
-    std::fill_n(hi2, m, 0.0);
-    for (index j = 0; j < d_; ++j, x += stride) {
-      double const low_j = static_cast<double>(lo[j]), high_j = static_cast<double>(hi[j]);
-      for (index i = 0; i < m; ++i) {
-        double const below = x[i] - high_j, above = low_j - x[i];
-        double const apart = std::max(below, above), span = std::min(below, above);
-        double const twice_gap = apart + std::abs(apart);
-        lo2[i] += twice_gap * twice_gap;
-        hi2[i] += span * span;
-      }
-    }
-    for (index i = 0; i < m; ++i) {
-      interval const s = slack_.outward({lo2[i] / 4, hi2[i]});
-      lo2[i] = s.lo;
-      hi2[i] = s.hi;
-    }
+    box_distances(low(node), high(node), d_, x, m, stride, slack_, lo2, hi2);
   }
 
   /// At most d²(p, far) − d²(p, near) for every point p of the box, computed or true; near_hi2 is at least
@@ -107,6 +91,12 @@ public:
       squares += (low_far + low_near) + (high_far + high_near);
     }
     return least - slack_.of_squares(near_hi2, squares);
+  }
+
+  /// lead() over m points stored by dimension (coordinate j of point i at far[j·stride + i]), all at once.
+  void leads(index node, double const* near, double const* far, index m, index stride, double near_hi2,
+             double* out) const {
+    box_leads(low(node), high(node), d_, near, far, m, stride, near_hi2, slack_, out);
   }
 
   /// Squared diagonal.
@@ -209,11 +199,26 @@ public:
   /// As boxes::lead: d²(p, far) − d²(p, near), linear in p, is what it is at the centre, less at most its
   /// slope 2·‖far − near‖ times the radius.
   double lead(index node, double const* near, double const* far, double near_hi2) const {
-    double const to_near = square(near, centre(node)), to_far = square(far, centre(node));
-    double apart2 = 0;
-    for (index j = 0; j < d_; ++j) apart2 += (far[j] - near[j]) * (far[j] - near[j]);
-    double const fall = slack_.up(2 * radius(node) * slack_.upper(apart2));
-    return to_far - to_near - fall - slack_.of_squares(near_hi2, to_far + to_near);
+    double lead;
+    leads(node, near, far, 1, 1, near_hi2, &lead);
+    return lead;
+  }
+
+  /// lead() over m points stored by dimension.
+  void leads(index node, double const* near, double const* far, index m, index stride, double near_hi2,
+             double* out) const {
+    Real const* const c = centre(node);
+    double const to_near = square(near, c), steepest = 2 * radius(node);
+    for (index i = 0; i < m; ++i) {
+      double to_far = 0, apart2 = 0;
+      for (index j = 0; j < d_; ++j) {
+        double const x = far[j * stride + i], from_centre = x - static_cast<double>(c[j]);
+        to_far += from_centre * from_centre;
+        apart2 += (x - near[j]) * (x - near[j]);
+      }
+      double const fall = slack_.up(steepest * slack_.upper(apart2));
+      out[i] = to_far - to_near - fall - slack_.of_squares(near_hi2, to_far + to_near);
+    }
   }
 
   /// At most min w·p over the ball: w·centre − radius·‖w‖, less the rounding of the sum.

@@ -215,6 +215,10 @@ public:
   double lead(node_id q, double const* near, double const* far, double near_hi2) const {
     return bounds_.lead(q, near, far, near_hi2);
   }
+  void leads(node_id q, double const* near, double const* far, index m, index stride, double near_hi2,
+             double* out) const {
+    bounds_.leads(q, near, far, m, stride, near_hi2, out);
+  }
   double lowest(node_id q, double const* w) const { return bounds_.lowest(q, w); }
   double extent(node_id q) const { return bounds_.extent(q); }
 

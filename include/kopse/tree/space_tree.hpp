@@ -91,6 +91,22 @@ bool dominates(T const& t, node_id q, double const* near, double const* far, dou
   return lead(t, q, near, far, near_hi2) > 0;
 }
 
+/// lead() over each of m points stored by dimension: coordinate j of point i at far[j·stride + i]. A tree
+/// with leads(q, near, far, m, stride, near_hi2, out) of its own does them all at once.
+template <space_tree T>
+void leads_of(T const& t, node_id q, double const* near, double const* far, index m, index stride,
+              double near_hi2, double* out) {
+  if constexpr (requires { t.leads(q, near, far, m, stride, near_hi2, out); }) {
+    t.leads(q, near, far, m, stride, near_hi2, out);
+  } else {
+    std::vector<double> one(static_cast<std::size_t>(t.dims()));
+    for (index i = 0; i < m; ++i) {
+      for (index j = 0; j < t.dims(); ++j) one[static_cast<std::size_t>(j)] = far[j * stride + i];
+      out[i] = lead(t, q, near, one.data(), near_hi2);
+    }
+  }
+}
+
 /// distance() from a node to each of m points stored by dimension: coordinate j of point i at x[j·stride +
 /// i]. A tree with distances(q, x, m, stride, lo2, hi2) of its own does them all at once.
 template <space_tree T>

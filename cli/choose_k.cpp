@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// kopse choose-k: fits for many k, or X-means, over one tree.
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include <memory>
+
+#include "choice.hpp"
+#include "cli.hpp"
+#include "kopse/seeding.hpp"
+#include "progress.hpp"
+
+namespace kopse::cli {
+namespace {
+
+struct choose_settings {
+  data_file data;
+  std::string ks;
+  choose_options fit;
+  bool x_means = false;
+  std::string warm = "on", silhouette = "on", weights;
+  std::string centroids_out, labels_out, stats, report;
+  bool quiet = false;
+};
+
+load_options check_settings(choose_settings& s) {
+  load_options how = s.data.options();
+  if (s.ks.empty()) throw usage_error("which k is required, e.g. kopse choose-k points.csv -k 2:1024");
+  how.threads = s.fit.threads;
+  resolve(s.fit);
+  s.fit.init = resolve_init(s.fit.init);
+  static constexpr std::array<std::string_view, 2> switches{"on", "off"};
+  s.fit.warm = choose("--warm", s.warm, switches) == 0;
+  s.fit.silhouette = choose("--silhouette", s.silhouette, switches) == 0;
+  for (auto const& [option, path] :
+       {std::pair("--centroids-out", &s.centroids_out), std::pair("--labels-out", &s.labels_out)})
+    if (!s.x_means && !path->empty())
+      throw usage_error(
+          fmt::format("{}: only with --x-means; otherwise kopse fit writes them, once k is chosen", option));
+  if (s.x_means && !s.report.empty()) throw usage_error("--report: not with --x-means");
+  check_outputs({{"--centroids-out", s.centroids_out, {".csv", ".tsv", ".txt", ".npy"}},
+                 {"--labels-out", s.labels_out, {".csv", ".tsv", ".txt", ".npy"}},
+                 {"--stats", s.stats, {".json"}},
+                 {"--report", s.report, {".html"}}},
+                {{"the data", s.data.path}, {"--weights", s.weights}});
+  return how;
+}
+
+std::string wrote(choose_settings const& s) {
+  std::string text;
+  for (std::string const& path : {s.centroids_out, s.labels_out, s.stats, s.report})
+    if (!path.empty()) text += fmt::format("wrote: {}\n", path);
+  return text;
+}
+
+template <class Record> Record record_of(choose_settings const& s, table const& data, double seconds) {
+  Record record;
+  record.data = s.data.path;
+  record.n = data.rows();
+  record.d = data.cols();
+  record.seed = s.fit.seed;
+  record.load_seconds = seconds;
+  return record;
+}
+
+std::string run_sweep(choose_settings& s, std::vector<index> const& ks, table const& data,
+                      std::vector<double> const& weights, double load_seconds, progress& watcher,
+                      std::vector<std::string>& warnings) {
+  auto record = record_of<choice_record>(s, data, load_seconds);
+  std::size_t done = 0;
+  s.fit.on_k = [&](k_scores const& scores) {
+    watcher.phase(fmt::format("k = {} done, {} of {}", scores.k, ++done, ks.size()));
+  };
+  record.result =
+      data.visit([&](auto const& rows) { return choose_k(point_set(rows, std::span(weights)), ks, s.fit); });
+  if (!s.stats.empty()) save_text(s.stats, choice_stats(record).dump(2) + "\n");
+  if (!s.report.empty()) save_text(s.report, choice_html(record));
+  warnings = record.result.warnings;
+  return table_text(record);
+}
+
+std::string run_x_means(choose_settings const& s, std::vector<index> const& ks, table const& data,
+                        std::vector<double> const& weights, double load_seconds,
+                        std::vector<std::string>& warnings) {
+  auto record = record_of<x_means_record>(s, data, load_seconds);
+  x_means_options bounded;
+  static_cast<options&>(bounded) = s.fit;
+  bounded.least_k = ks.front();
+  bounded.most_k = ks.back();
+  record.result =
+      data.visit([&](auto const& rows) { return x_means(point_set(rows, std::span(weights)), bounded); });
+  if (!s.centroids_out.empty()) save(s.centroids_out, record.result.centroids);
+  if (!s.labels_out.empty()) save(s.labels_out, std::span<label const>(record.result.labels));
+  if (!s.stats.empty()) save_text(s.stats, choice_stats(record).dump(2) + "\n");
+  warnings = record.result.warnings;
+  return table_text(record);
+}
+
+void run_choose_k(choose_settings& s) {
+  load_options const how = check_settings(s);
+  std::vector<index> const ks = parse_ks(s.ks);
+  progress watcher(s.quiet, false);
+  stopwatch const watch;
+  watcher.phase("reading " + s.data.path);
+  table const data = load(s.data.path, how);
+  std::vector<std::string> notes, warnings;
+  take_notes(s.data.path, data, notes);
+  std::vector<double> const weights =
+      s.weights.empty() ? std::vector<double>{} : load_vector(s.weights, s.fit.threads);
+  double const load_seconds = watch.seconds();
+  watcher.clear();
+  if (!s.quiet)
+    for (std::string const& note : notes) complain(note);
+  std::string const text = s.x_means ? run_x_means(s, ks, data, weights, load_seconds, warnings)
+                                     : run_sweep(s, ks, data, weights, load_seconds, watcher, warnings);
+  watcher.clear();
+  for (std::string const& warning : warnings) complain("warning: " + warning);
+  if (!s.quiet) print(text + fmt::format("seconds: {:.3f}\n", watch.seconds()) + wrote(s));
+}
+
+void add_choice(CLI::App& app, choose_settings& s) {
+  app.add_option(
+         "-k,--k", s.ks,
+         "Which k: numbers and ranges between commas. A:B = A, 2A, 4A, ... up to B; A:B:S = every S-th; "
+         "A:B:xF = each F times the one before (required)")
+      ->type_name("LIST");
+  app.add_flag("--x-means", s.x_means,
+               "Let X-means find k between the least and the largest of these: clusters are split where the "
+               "BIC says so");
+  app.add_option("--warm", s.warm, "Also start from the centroids of the k before: on or off")
+      ->type_name("WORD")
+      ->capture_default_str();
+  app.add_option("--silhouette", s.silhouette, "Work out the simplified silhouette: on or off")
+      ->type_name("WORD")
+      ->capture_default_str();
+  add_number(app, "--max-iter", s.fit.max_iter, index{1}, "Most iterations of a run, at least 1");
+  app.add_option("--weights", s.weights,
+                 "One weight a point, 0 or more, in a file of one column; they count as so many points")
+      ->type_name("FILE");
+}
+
+void add_start(CLI::App& app, choose_settings& s) {
+  app.add_option("--init", s.fit.init, fmt::format("How to start: {}", fmt::join(inits(), ", ")))
+      ->type_name("NAME")
+      ->capture_default_str();
+  add_number(app, "--candidates", s.fit.candidates, index{0},
+             "k-means++: rows drawn a centroid, of which the best is taken; 0 = 2 + ln K");
+  add_number(app, "--seed", s.fit.seed, std::uint64_t{0}, "Seed of the random numbers, 0 to 2^64 - 1");
+  add_number(app, "--restarts", s.fit.restarts, index{1}, "Runs from different starts for each k");
+}
+
+void add_method(CLI::App& app, choose_settings& s) {
+  app.add_option("-a,--algorithm", s.fit.algorithm,
+                 fmt::format("Every algorithm gives the same result: {}", fmt::join(algorithms(), ", ")))
+      ->type_name("NAME")
+      ->capture_default_str();
+  app.add_option("--tree", s.fit.tree, fmt::format("The tree on the points: {}", fmt::join(trees(), ", ")))
+      ->type_name("NAME")
+      ->capture_default_str();
+  add_number(app, "--leaf-size", s.fit.leaf_size, index{1}, "Most points in a leaf of the tree, at least 1");
+  add_threads(app, s.fit.threads);
+}
+
+void add_output(CLI::App& app, choose_settings& s) {
+  app.add_option("--stats", s.stats, "Write all numbers: .json")->type_name("FILE");
+  app.add_option("--report", s.report, "Write a page with the curves: .html; not with --x-means")
+      ->type_name("FILE");
+  app.add_option("-o,--centroids-out", s.centroids_out,
+                 "With --x-means: write the centroids: .csv .tsv .txt .npy")
+      ->type_name("FILE");
+  app.add_option("-l,--labels-out", s.labels_out,
+                 "With --x-means: write each point's cluster: .csv .tsv .txt .npy")
+      ->type_name("FILE");
+  app.add_flag("-q,--quiet", s.quiet, "Print nothing but warnings and errors");
+}
+
+} // namespace
+
+void add_choose_k(CLI::App& app) {
+  auto const settings = std::make_shared<choose_settings>();
+  CLI::App* command = add_command(app, "choose-k", "Compare numbers of clusters, or find one",
+                                  "kopse choose-k DATA -k LIST [OPTIONS]");
+  settings->fit.algorithm = "frontier";
+  add_data_file(*command, settings->data);
+  auto const add_group = [&](std::string const& heading, auto add) {
+    command->option_defaults()->group(heading);
+    add(*command, *settings);
+  };
+  add_group("Choice", add_choice);
+  add_group("Start", add_start);
+  add_group("Method", add_method);
+  add_group("Output", add_output);
+  command->footer(
+      "Each criterion has a view of its own of what a cluster is; where they differ, look at the curves.\n\n"
+      "Examples:\n"
+      "  kopse choose-k points.csv -k 2:1024 --report choice.html\n"
+      "  kopse choose-k points.csv -k 1:5000 --x-means -o centroids.csv");
+  command->callback([settings] { run_choose_k(*settings); });
+}
+
+} // namespace kopse::cli

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Candidates passed down a tree: the centroids that may own some point of a node, and how they become fewer.
+//
+// A node gets the list of its parent. One candidate of it is chosen; those that it is nearer than all over
+// the node leave the list. Lists lie by dimension, so that what is done with all candidates of a node is a
+// loop over vectors (kernels.hpp), and in ascending order, so that ties go to the lowest index. They are
+// stacked, each on top of its parent's: memory is that of one path from the root.
+//
+// With margins, a candidate leaves only where it is farther by more than a margin, and each list knows a
+// `gap`: at every point of the node, any centroid that is not on the list is farther than the owner by at
+// least that. The margin of a node is the largest of its candidates' own.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "kopse/assignment_step.hpp"
+#include "kopse/kernels.hpp"
+#include "kopse/tree/space_tree.hpp"
+
+namespace kopse {
+
+/// Some points by dimension, and their nearest candidates.
+class point_tile {
+public:
+  static constexpr index most = 64;
+
+  explicit point_tile(index dims) : d_(dims), x_(static_cast<std::size_t>(most * dims)) {}
+
+  index size() const { return size_; }
+  void clear() { size_ = 0; }
+  template <class Real> void add(Real const* x) {
+    for (index j = 0; j < d_; ++j) x_[static_cast<std::size_t>(j * most + size_)] = static_cast<double>(x[j]);
+    ++size_;
+  }
+  /// For each point the number of the nearest of m candidates, the first of equals; coordinate j of candidate
+  /// i is at c[j·stride + i].
+  double const* nearest(double const* c, index m, index stride) {
+    std::fill_n(squares_[0].begin(), padded(size_), std::numeric_limits<double>::infinity());
+    std::fill_n(who_[0].begin(), padded(size_), 0.0);
+    offer_centroids(x_.data(), padded(size_), most, d_, c, m, 1, stride, 0, squares_[0].data(),
+                    who_[0].data());
+    return who_[0].data();
+  }
+  /// The nearest four.
+  nearest_rows nearest_four(double const* c, index m, index stride) {
+    nearest_rows found;
+    for (std::size_t i = 0; i < 4; ++i) found.square[i] = squares_[i].data();
+    for (std::size_t i = 0; i < 3; ++i) found.who[i] = who_[i].data();
+    find_nearest_four(x_.data(), padded(size_), most, d_, c, m, 1, stride, found);
+    return found;
+  }
+
+private:
+  index d_, size_ = 0;
+  std::vector<double> x_;
+  std::array<std::array<double, most>, 4> squares_;
+  std::array<std::array<double, most>, 3> who_;
+};
+
+template <space_tree Tree, class Choice> class candidate_lists {
+public:
+  static constexpr double infinity = std::numeric_limits<double>::infinity();
+
+  // m candidates in rows of `stride` from stack_[first] on: coordinates by dimension, then numbers, then
+  // margins with their sign turned.
+  struct list {
+    std::size_t first = 0;
+    index m = 0, stride = 0;
+    double gap = infinity;
+    double chosen2 = infinity; // no point of the node has a larger computed d² from the one that was chosen
+  };
+
+  /// `margins` by centroid, or none at all.
+  candidate_lists(Tree const& tree, matrix<double> const& centroids, slack const& s,
+                  std::vector<double> const* margins = nullptr)
+      : tree_(tree), centroids_(centroids), slack_(s), margins_(margins) {}
+
+  /// The only list there is.
+  list load(std::vector<label> const& candidates, double gap = infinity) {
+    list const all{0, std::ssize(candidates), padded(std::ssize(candidates)), gap};
+    make_room(all);
+    for (index i = 0; i < all.m; ++i) {
+      label const who = candidates[static_cast<std::size_t>(i)];
+      for (index j = 0; j < tree_.dims(); ++j) row(all, j)[i] = centroids_(who, j);
+      row(all, tree_.dims())[i] = who;
+      if (margins_ != nullptr) row(all, tree_.dims() + 1)[i] = -(*margins_)[static_cast<std::size_t>(who)];
+    }
+    return all;
+  }
+  label name(list const& l, index i) const {
+    return static_cast<label>(stack_[l.first + static_cast<std::size_t>(tree_.dims() * l.stride + i)]);
+  }
+  std::vector<label> names(list const& l) const {
+    std::vector<label> result(static_cast<std::size_t>(l.m));
+    for (index i = 0; i < l.m; ++i) result[static_cast<std::size_t>(i)] = name(l, i);
+    return result;
+  }
+
+  /// Those of the list that may own a point of q, on top of it.
+  list filter(node_id q, list const& all, work_counters& work) {
+    if (std::ssize(lo2_) < all.stride)
+      for (std::vector<double>* const v : {&lo2_, &hi2_, &leads_})
+        v->resize(static_cast<std::size_t>(all.stride));
+    distances_to(tree_, q, row(all, 0), padded(all.m), all.stride, lo2_.data(), hi2_.data());
+    work.node_scores += all.m;
+    double const upper2 = least_of(hi2_.data(), all.m);
+    index const chosen = Choice::choose(lo2_.data(), hi2_.data(), all.m, upper2); // or none
+    label const near = chosen < all.m ? name(all, chosen) : -1;
+    list left = above(all);
+    // Farther than another candidate's farthest point over the whole node: not the owner of any point. Never
+    // when equal.
+    reach const r = reach_of(all, upper2);
+    keep(r.limit2, lo2_, all, left, [&](double lo2) { return slack_.lower(lo2) - r.u; });
+    if (near >= 0) {
+      left.chosen2 = hi2_[static_cast<std::size_t>(chosen)];
+      if (left.m > 1) {
+        // Nor is what lies beyond the chosen one's bisector; itself it leads by nothing.
+        leads_of(tree_, q, centroids_.row(near), row(left, 0), padded(left.m), left.stride, left.chosen2,
+                 leads_.data());
+        work.node_scores += left.m - 1;
+        keep(r.lead, leads_, left, left, [&](double lead) { return gap_of(lead, r.u); });
+      }
+    }
+    work[prune_rule::score] += all.m - left.m;
+    return left;
+  }
+
+  /// Puts a list into ascending order.
+  void sort(list const& l) {
+    double* const names = row(l, tree_.dims());
+    for (index i = 1; i < l.m; ++i)
+      for (index o = i; o > 0 && names[o] < names[o - 1]; --o)
+        for (index j = 0; j < rows(); ++j) std::swap(row(l, j)[o], row(l, j)[o - 1]);
+  }
+  double const* coordinates(list const& l) const { return stack_.data() + l.first; }
+
+private:
+  // How far the nearest candidate may be, and what is beyond that and the margin.
+  struct reach {
+    double u, limit2, lead;
+  };
+
+  reach reach_of(list const& all, double upper2) {
+    if (margins_ == nullptr) return {infinity, upper2, 0};
+    double const u = slack_.upper(upper2), margin = -least_of(row(all, tree_.dims() + 1), all.m);
+    return {u, slack_.squared(u + margin), slack_.up(margin * (2 * u + margin))};
+  }
+  // Safe: where d(p, near) <= u and d²(p, far) − d²(p, near) >= lead, d(p, far) − d(p, near) is least for
+  // d(p, near) = u.
+  double gap_of(double lead, double u) const {
+    return slack_.down(lead / slack_.up(std::sqrt(u * u + lead) + u));
+  }
+  template <class Gap>
+  void keep(double limit, std::vector<double> const& values, list const& from, list& to, Gap const& gap) {
+    kept_columns const kept =
+        keep_at_most(limit, values.data(), from.m, rows(), row(from, 0), from.stride, row(to, 0), to.stride);
+    to.m = kept.count;
+    if (margins_ != nullptr && kept.least_dropped < infinity)
+      to.gap = std::min(to.gap, gap(kept.least_dropped));
+  }
+
+  // A list that may get as long as `all`, on top of it.
+  list above(list const& all) {
+    list const next{all.first + static_cast<std::size_t>(all.stride * rows()), 0, padded(all.m), all.gap};
+    make_room(next);
+    return next;
+  }
+  // The stack only ever grows: what is above the top list is not looked at.
+  void make_room(list const& top) {
+    std::size_t const end = top.first + static_cast<std::size_t>(top.stride * rows());
+    if (stack_.size() < end) stack_.resize(2 * end);
+  }
+  index rows() const { return tree_.dims() + (margins_ == nullptr ? 1 : 2); }
+  double* row(list const& l, index j) { return stack_.data() + l.first + j * l.stride; }
+
+  Tree const& tree_;
+  matrix<double> const& centroids_;
+  slack const& slack_;
+  std::vector<double> const* margins_;
+  std::vector<double> stack_;
+  std::vector<double> lo2_, hi2_, leads_;
+};
+
+} // namespace kopse

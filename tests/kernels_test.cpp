@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// kernels.hpp: for every instruction set that this processor has, the bits that plain loops give, for any
+// number of columns, and nothing written behind them that may not be.
+#include "kopse/kernels.hpp"
+
+#include <gtest/gtest.h>
+#include <hwy/targets.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "kopse/kmeans.hpp"
+#include "kopse/random.hpp"
+
+namespace kopse {
+namespace {
+
+// Runs f() for every set of instructions, the best first, and none at all last.
+template <class F> void for_each_target(F const& f) {
+  std::int64_t const all = hwy::SupportedTargets();
+  for (std::int64_t rest = all; rest != 0; rest &= rest - 1) {
+    std::int64_t const target = rest & -rest;
+    hwy::SetSupportedTargetsForTest(target);
+    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+    SCOPED_TRACE(hwy::TargetName(target));
+    f();
+  }
+  hwy::SetSupportedTargetsForTest(0);
+  hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+}
+
+// Some numbers, a few of them equal, far out or small.
+std::vector<double> numbers(index count, std::uint64_t seed) {
+  std::vector<double> x(static_cast<std::size_t>(count));
+  random_stream const random(seed, 0);
+  for (index i = 0; i < count; ++i) {
+    double const u = std::ldexp(static_cast<double>(random.bits(static_cast<std::uint64_t>(i)) >> 11), -53);
+    x[static_cast<std::size_t>(i)] = u < 0.1 ? 0.25 : u < 0.12 ? 1e9 * u : u < 0.14 ? 1e-300 * u : u - 0.5;
+  }
+  return x;
+}
+
+constexpr double untouched = -77;
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+double square(double x) { return x * x; }
+
+// The boxes, points and centroids of a trial, with m columns of d rows and some more columns between.
+struct trial {
+  index d, m, stride;
+  std::vector<double> x, low, high;
+  trial(index dims, index columns, std::uint64_t seed)
+      : d(dims), m(columns), stride(padded(columns) + 8), x(numbers(stride * (dims + 1), seed)),
+        low(numbers(dims, seed + 1)), high(numbers(dims, seed + 2)) {
+    for (std::size_t j = 0; j < low.size(); ++j)
+      if (low[j] > high[j]) std::swap(low[j], high[j]);
+  }
+  double at(index i, index j) const { return x[static_cast<std::size_t>(j * stride + i)]; }
+};
+
+template <class F> void for_each_trial(F const& f) {
+  for (index const d : {1, 2, 3, 4, 5, 9})
+    for (index m = 1; m <= 35; ++m) {
+      SCOPED_TRACE("d = " + std::to_string(d) + ", m = " + std::to_string(m));
+      f(trial(d, m, static_cast<std::uint64_t>(d * 100 + m)));
+    }
+}
+
+std::vector<double> outputs(index m) {
+  return std::vector<double>(static_cast<std::size_t>(m + 1), untouched);
+}
+
+TEST(kernels, squares_are_those_of_squared_distance) {
+  for_each_target([] {
+    for_each_trial([](trial const& t) {
+      std::vector<double> const p = numbers(t.d, 5);
+      std::vector<float> const f(p.begin(), p.end());
+      auto of_double = outputs(t.m), of_float = outputs(t.m);
+      squared_distances(p.data(), t.d, t.x.data(), t.m, t.stride, of_double.data());
+      squared_distances(f.data(), t.d, t.x.data(), t.m, t.stride, of_float.data());
+      for (index i = 0; i < t.m; ++i) {
+        std::vector<double> c;
+        for (index j = 0; j < t.d; ++j) c.push_back(t.at(i, j));
+        EXPECT_EQ(of_double[static_cast<std::size_t>(i)], squared_distance(p.data(), c.data(), t.d));
+        EXPECT_EQ(of_float[static_cast<std::size_t>(i)], squared_distance(f.data(), c.data(), t.d));
+      }
+      EXPECT_EQ(of_double.back(), untouched);
+      EXPECT_EQ(of_float.back(), untouched);
+    });
+  });
+}
+
+TEST(kernels, distances_to_boxes) {
+  for_each_target([] {
+    for_each_trial([](trial const& t) {
+      slack const s(t.d);
+      auto lo2 = outputs(t.m), hi2 = outputs(t.m);
+      box_distances(t.low.data(), t.high.data(), t.d, t.x.data(), t.m, t.stride, s, lo2.data(), hi2.data());
+      for (index i = 0; i < t.m; ++i) {
+        interval sum{0, 0};
+        for (index j = 0; j < t.d; ++j) {
+          double const below = t.at(i, j) - t.high[static_cast<std::size_t>(j)],
+                       above = t.low[static_cast<std::size_t>(j)] - t.at(i, j);
+          sum.lo += square(std::max(std::max(below, above), 0.0));
+          sum.hi += square(std::min(below, above));
+        }
+        interval const expected = s.outward(sum);
+        EXPECT_EQ(lo2[static_cast<std::size_t>(i)], expected.lo);
+        EXPECT_EQ(hi2[static_cast<std::size_t>(i)], expected.hi);
+      }
+      EXPECT_EQ(lo2.back(), untouched);
+      EXPECT_EQ(hi2.back(), untouched);
+    });
+  });
+}
+
+TEST(kernels, leads_over_boxes) {
+  for_each_target([] {
+    for_each_trial([](trial const& t) {
+      slack const s(t.d);
+      std::vector<double> const near = numbers(t.d, 6);
+      auto leads = outputs(t.m);
+      box_leads(t.low.data(), t.high.data(), t.d, near.data(), t.x.data(), t.m, t.stride, 3.5, s,
+                leads.data());
+      for (index i = 0; i < t.m; ++i) {
+        double least = 0, squares = 3.5;
+        for (std::size_t j = 0; j < near.size(); ++j) {
+          double const c = t.at(i, static_cast<index>(j));
+          double const low_near = square(t.low[j] - near[j]), high_near = square(t.high[j] - near[j]),
+                       low_far = square(t.low[j] - c), high_far = square(t.high[j] - c);
+          least += std::min(low_far - low_near, high_far - high_near);
+          squares += (low_far + low_near) + (high_far + high_near);
+        }
+        EXPECT_EQ(leads[static_cast<std::size_t>(i)], least - (4 * s.relative() * squares + s.subnormal()));
+      }
+      EXPECT_EQ(leads.back(), untouched);
+    });
+  });
+}
+
+TEST(kernels, least_of_numbers) {
+  for_each_target([] {
+    for (index m = 1; m <= 35; ++m)
+      for (index where = 0; where < m; ++where) {
+        std::vector<double> x = numbers(m, 7);
+        x[static_cast<std::size_t>(where)] = -8;
+        EXPECT_EQ(least_of(x.data(), m), -8);
+      }
+  });
+}
+
+TEST(kernels, columns_that_stay_keep_their_order) {
+  for_each_target([] {
+    for_each_trial([](trial const& t) {
+      std::vector<double> const values = numbers(padded(t.m), 8);
+      for (double const limit : {-1.0, 0.0, 0.25, 1e10}) {
+        std::vector<index> expected;
+        double least_dropped = infinity;
+        for (index i = 0; i < t.m; ++i) {
+          double const value = values[static_cast<std::size_t>(i)];
+          if (value <= limit)
+            expected.push_back(i);
+          else
+            least_dropped = std::min(least_dropped, value);
+        }
+        std::vector<double> in_place = t.x, apart(t.x.size(), untouched);
+        index const narrow = padded(t.m);
+        kept_columns const once = keep_at_most(limit, values.data(), t.m, t.d, t.x.data(), t.stride,
+                                               apart.data(), narrow),
+                           over = keep_at_most(limit, values.data(), t.m, t.d, in_place.data(), t.stride,
+                                               in_place.data(), t.stride);
+        ASSERT_EQ(once.count, std::ssize(expected));
+        ASSERT_EQ(over.count, std::ssize(expected));
+        EXPECT_EQ(once.least_dropped, least_dropped);
+        EXPECT_EQ(over.least_dropped, least_dropped);
+        for (std::size_t e = 0; e < expected.size(); ++e)
+          for (index j = 0; j < t.d; ++j) {
+            EXPECT_EQ(apart[static_cast<std::size_t>(j * narrow) + e], t.at(expected[e], j));
+            EXPECT_EQ(in_place[static_cast<std::size_t>(j * t.stride) + e], t.at(expected[e], j));
+          }
+        EXPECT_EQ(apart[static_cast<std::size_t>(t.d * narrow)], untouched);
+      }
+    });
+  });
+}
+
+TEST(kernels, nearest_of_centroids_is_the_first_of_equals) {
+  for_each_target([] {
+    for_each_trial([](trial const& t) {
+      for (index const n : {8, 16, 40}) {
+        std::vector<double> const points = numbers(n * t.d, 9);
+        std::vector<double> best(static_cast<std::size_t>(n), infinity), who(best.size(), -1);
+        best[3] = 0; // nothing is nearer than that
+        offer_centroids(points.data(), n, n, t.d, t.x.data(), t.m, 1, t.stride, 100, best.data(), who.data());
+        for (index i = 0; i < n; ++i) {
+          double least = i == 3 ? 0 : infinity, nearest = -1;
+          for (index o = 0; o < t.m; ++o) {
+            double sum = 0;
+            for (index j = 0; j < t.d; ++j)
+              sum += square(points[static_cast<std::size_t>(j * n + i)] - t.at(o, j));
+            if (sum < least) least = sum, nearest = 100 + static_cast<double>(o);
+          }
+          EXPECT_EQ(best[static_cast<std::size_t>(i)], least);
+          EXPECT_EQ(who[static_cast<std::size_t>(i)], nearest);
+        }
+      }
+    });
+  });
+}
+
+TEST(kernels, nearest_four_of_centroids) {
+  for_each_target([] {
+    for_each_trial([](trial const& t) {
+      index const n = 16;
+      std::vector<double> const points = numbers(n * t.d, 12);
+      std::vector<double> out(static_cast<std::size_t>(7 * n), untouched);
+      nearest_rows found;
+      for (index r = 0; r < 4; ++r) found.square[r] = out.data() + r * n;
+      for (index r = 0; r < 3; ++r) found.who[r] = out.data() + (4 + r) * n;
+      find_nearest_four(points.data(), n, n, t.d, t.x.data(), t.m, 1, t.stride, found);
+      for (index i = 0; i < n; ++i) {
+        std::vector<std::pair<double, index>> all;
+        for (index o = 0; o < t.m; ++o) {
+          double sum = 0;
+          for (index j = 0; j < t.d; ++j)
+            sum += square(points[static_cast<std::size_t>(j * n + i)] - t.at(o, j));
+          all.push_back({sum, o});
+        }
+        std::sort(all.begin(), all.end());
+        for (index r = 0; r < 4; ++r)
+          EXPECT_EQ(found.square[r][i], r < t.m ? all[static_cast<std::size_t>(r)].first : infinity);
+        // Of equals the first is the first; of the others each is one that is so far away.
+        EXPECT_EQ(found.who[0][i], all[0].second);
+        for (index r = 1; r < std::min<index>(3, t.m); ++r) {
+          index const who = static_cast<index>(found.who[r][i]);
+          EXPECT_TRUE(std::ranges::any_of(
+              all, [&](auto const& a) { return a.second == who && a.first == found.square[r][i]; }));
+          for (index before = 0; before < r; ++before) EXPECT_NE(found.who[before][i], found.who[r][i]);
+        }
+      }
+    });
+  });
+}
+
+// Whole runs: labels, centroids and all counters.
+TEST(kernels, runs_are_the_same_with_any_instructions) {
+  std::vector<double> const x = numbers(900 * 3, 10);
+  std::vector<double> const c = numbers(40 * 3, 11);
+  for (char const* const algorithm :
+       {"lloyd", "hamerly", "exponion", "blacklist", "filter", "dualtree", "frontier"}) {
+    SCOPED_TRACE(algorithm);
+    std::vector<result> runs;
+    for_each_target([&] {
+      options o;
+      o.algorithm = algorithm;
+      o.centroids = matrix<double>(40, 3);
+      std::copy(c.begin(), c.end(), o.centroids->row(0));
+      runs.push_back(fit(point_set<double>(matrix_view<double>(x.data(), 900, 3, 3)), 40, o));
+    });
+    for (result const& r : runs) {
+      EXPECT_EQ(r.labels, runs[0].labels);
+      EXPECT_TRUE(std::equal(r.centroids.row(0), r.centroids.row(0) + 40 * 3, runs[0].centroids.row(0)));
+      ASSERT_EQ(r.iterations, runs[0].iterations);
+      for (std::size_t i = 0; i < r.trace.size(); ++i) {
+        EXPECT_EQ(r.trace[i].work.distances, runs[0].trace[i].work.distances);
+        EXPECT_EQ(r.trace[i].work.node_scores, runs[0].trace[i].work.node_scores);
+        EXPECT_EQ(r.trace[i].work.prunes, runs[0].trace[i].work.prunes);
+      }
+    }
+  }
+}
+
+} // namespace
+} // namespace kopse
