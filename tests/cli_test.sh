@@ -295,7 +295,7 @@ test_names() {
 }
 
 test_command_lines_that_cannot_be_right() {
-  run fitt && expect_error 2 "'fitt'.*fit, predict, info"
+  run fitt && expect_error 2 "'fitt'.*fit, predict, seed, choose-k, info"
   run fit && expect_error 2 'no data'
   run fit four.csv && expect_error 2 'number of clusters'
   run fit -k 2 && expect_error 2 'no data'
