@@ -9,6 +9,7 @@
 #include "kopse/dual_tree_step.hpp"
 #include "kopse/exact_sum.hpp"
 #include "kopse/io.hpp"
+#include "kopse/kernels.hpp"
 #include "kopse/kmeans.hpp"
 #include "kopse/matrix.hpp"
 #include "kopse/metric.hpp"
