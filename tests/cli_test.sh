@@ -222,7 +222,8 @@ test_more_clusters_than_points_H11() {
 
 test_names() {
   run fit four.csv -k 2 -a quick && expect_error 2 "'quick'.*lloyd.*dualtree"
-  run fit four.csv -k 2 -a line && expect_error 2 "algorithm 'line' is for one column, and the data have 2"
+  printf '0,1\n2,3\n' >plane.csv
+  run fit plane.csv -k 2 -a line && expect_error 2 "algorithm 'line' is for one column, and the data have 2"
   run fit six.csv -k 2 -q -a line && expect_rc 0
   run fit four.csv -k 2 --tree oak && expect_error 2 "'oak'.*kd"
   run fit four.csv -k 2 --init best && expect_error 2 "'best'.*random"
