@@ -58,6 +58,13 @@ private:
   build_counter* outer_;
 };
 
+/// `frontier` over a tree, on leases from the second assignment on whether they pay or not: for its tests,
+/// which need not compile it for every tree once more.
+template <class Tree>
+std::unique_ptr<assignment_step>
+make_frontier_always(std::shared_ptr<Tree const> tree, point_set<typename Tree::real> const& points,
+                     sum_layout const& layout, index k, step_options const& options);
+
 /// By one of the names of trees().
 template <class Real>
 std::shared_ptr<any_tree<Real> const> build_named(std::string_view name, matrix_view<Real> rows,

@@ -10,8 +10,8 @@
 namespace kopse {
 
 namespace {
-constexpr std::string_view algorithm_names[] = {"lloyd",     "hamerly", "elkan",    "yinyang", "exponion",
-                                                "blacklist", "filter",  "dualtree", "frontier"};
+constexpr std::string_view algorithm_names[] = {"lloyd",     "hamerly", "elkan",    "yinyang",  "exponion",
+                                                "blacklist", "filter",  "dualtree", "frontier", "line"};
 
 struct alias {
   std::string_view name, algorithm, tree;
@@ -120,13 +120,18 @@ template <class Real> struct step_maker<Real>::parts {
   sum_layout layout;
   step_options options;
   built_tree<Real> tree;
+  std::shared_ptr<sorted_line<Real> const> line; ///< for the algorithm of that name
 };
 
 template <class Real>
 step_maker<Real>::step_maker(point_set<Real> points, sum_layout layout, step_options options,
                              built_tree<Real> tree)
-    : parts_(std::make_unique<parts>(parts{points, std::move(layout), std::move(options), std::move(tree)})) {
+    : parts_(std::make_unique<parts>(
+        parts{points, std::move(layout), std::move(options), std::move(tree), nullptr})) {
   resolve(parts_->options);
+  if (parts_->options.algorithm == "line" && points.dims() != 1)
+    throw usage_error("algorithm 'line' is for one column, and the data have "
+                      + std::to_string(points.dims()));
   if (!uses_tree(parts_->options.algorithm)) parts_->tree = {};
   if (parts_->tree && !parts_->tree.tree_->holds(points.rows))
     throw usage_error("the tree was not built on these rows");
@@ -136,6 +141,7 @@ template <class Real> step_maker<Real>::step_maker(step_maker&&) noexcept = defa
 
 template <class Real> void step_maker<Real>::build() {
   step_options const& o = parts_->options;
+  if (o.algorithm == "line" && !parts_->line) parts_->line = sort_line(parts_->points, parts_->layout, o);
   if (!uses_tree(o.algorithm) || parts_->tree || parts_->points.size() == 0) return;
   parts_->tree = {o.tree, build_named<Real>(o.tree, parts_->points.rows, o.leaf_size, o.threads)};
 }
@@ -144,7 +150,7 @@ template <class Real> built_tree<Real> const& step_maker<Real>::tree() const { r
 
 template <class Real> std::unique_ptr<assignment_step> step_maker<Real>::make(index k) {
   build();
-  auto const& [points, layout, options, tree] = *parts_;
+  auto const& [points, layout, options, tree, line] = *parts_;
   std::string const& name = options.algorithm;
   // A partition may be without rows, a tree may not.
   if (name == "lloyd" || points.size() == 0) return make_lloyd(points, layout, k, options);
@@ -152,6 +158,7 @@ template <class Real> std::unique_ptr<assignment_step> step_maker<Real>::make(in
   if (name == "elkan") return make_elkan(points, layout, k, options);
   if (name == "yinyang") return make_yinyang(points, layout, k, options);
   if (name == "exponion") return make_exponion(points, layout, k, options);
+  if (name == "line") return make_line(line, k, options);
   return tree.tree_->make(points, layout, k, options);
 }
 

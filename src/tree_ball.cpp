@@ -4,8 +4,7 @@
 
 namespace kopse {
 
-template std::shared_ptr<any_tree<float> const> build_any<ball_tree<float>>(matrix_view<float>, index, int);
-template std::shared_ptr<any_tree<double> const> build_any<ball_tree<double>>(matrix_view<double>, index,
-                                                                              int);
+KOPSE_COMPILE_TREE(ball_tree, float);
+KOPSE_COMPILE_TREE(ball_tree, double);
 
 } // namespace kopse

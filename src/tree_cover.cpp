@@ -4,8 +4,7 @@
 
 namespace kopse {
 
-template std::shared_ptr<any_tree<float> const> build_any<cover_tree<float>>(matrix_view<float>, index, int);
-template std::shared_ptr<any_tree<double> const> build_any<cover_tree<double>>(matrix_view<double>, index,
-                                                                               int);
+KOPSE_COMPILE_TREE(cover_tree, float);
+KOPSE_COMPILE_TREE(cover_tree, double);
 
 } // namespace kopse

@@ -4,7 +4,7 @@
 
 namespace kopse {
 
-template std::shared_ptr<any_tree<float> const> build_any<octree<float>>(matrix_view<float>, index, int);
-template std::shared_ptr<any_tree<double> const> build_any<octree<double>>(matrix_view<double>, index, int);
+KOPSE_COMPILE_TREE(octree, float);
+KOPSE_COMPILE_TREE(octree, double);
 
 } // namespace kopse

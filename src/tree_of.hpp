@@ -71,4 +71,19 @@ std::shared_ptr<any_tree<typename Tree::real> const> build_any(matrix_view<typen
   return std::make_shared<tree_of<Tree> const>(std::make_shared<Tree const>(rows, leaf_size, threads));
 }
 
+template <class Tree>
+std::unique_ptr<assignment_step>
+make_frontier_always(std::shared_ptr<Tree const> tree, point_set<typename Tree::real> const& points,
+                     sum_layout const& layout, index k, step_options const& options) {
+  return std::make_unique<frontier_step<Tree>>(std::move(tree), points, layout, k, options,
+                                               frontier_step<Tree>::walks::always);
+}
+
 } // namespace kopse
+
+/// All that a tree's own file compiles, for rows of Real.
+#define KOPSE_COMPILE_TREE(tree, Real)                                                                       \
+  template std::shared_ptr<any_tree<Real> const> build_any<tree<Real>>(matrix_view<Real>, index, int);       \
+  template std::unique_ptr<assignment_step> make_frontier_always(std::shared_ptr<tree<Real> const>,          \
+                                                                 point_set<Real> const&, sum_layout const&,  \
+                                                                 index, step_options const&)

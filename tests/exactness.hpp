@@ -111,8 +111,10 @@ inline std::vector<config> configs(std::size_t turn) {
   return all;
 }
 
-/// Is the tree for so many columns? (An octree is for 16 at most.)
-inline bool suits(config const& c, index d) { return c.tree != "octree" || d <= 16; }
+/// Is it for so many columns? (An octree is for 16 at most, line for one.)
+inline bool suits(config const& c, index d) {
+  return (c.tree != "octree" || d <= 16) && (c.algorithm != "line" || d == 1);
+}
 
 /// One leaf size for each, by turn.
 inline std::vector<config> few_configs(std::size_t turn) {

@@ -36,6 +36,7 @@ TEST(fit, bisectors_of_squares_that_underflow_in_many_columns) {
   for (index j = 0; j + 1 < d; ++j) x(0, j) = a, x(1, j) = far + std::sqrt(.4999) * unit, c(1, j) = far;
   c(1, d - 1) = std::sqrt(.5 * (16384. + static_cast<double>(d))) * unit;
   for (std::string_view const algorithm : kopse::algorithms()) {
+    if (algorithm == "line") continue; // of one column
     kopse::options o;
     o.algorithm = algorithm, o.centroids = c, o.leaf_size = 2, o.max_iter = 1, o.verify = true;
     EXPECT_NO_THROW(kopse::fit(kopse::point_set<double>(x.view()), 2, o)) << algorithm;

@@ -3,6 +3,7 @@
 // made to break it, and all that a step says compared with the oracle after every assignment.
 #include "frontier.hpp"
 
+#include "any_tree.hpp"
 #include "exactness.hpp"
 #include "halving_tree.hpp"
 #include "kopse/tree/binary_tree.hpp"
@@ -21,17 +22,28 @@ std::shared_ptr<Tree const> build(matrix_view<typename Tree::real> rows, index l
   return std::make_shared<Tree const>(rows, leaf_size);
 }
 
-/// Leases always, over one tree.
+/// Leases always. The library has compiled it for its own trees.
+template <class Tree>
+std::unique_ptr<kopse::assignment_step>
+make(std::shared_ptr<Tree const> tree, kopse::point_set<typename Tree::real> const& points,
+     kopse::sum_layout const& layout, index k, kopse::options const& o = {}) {
+  if constexpr (std::is_same_v<Tree, halving_tree>)
+    return std::make_unique<frontier_step<Tree>>(tree, points, layout, k, o,
+                                                 frontier_step<Tree>::walks::always);
+  else
+    return kopse::make_frontier_always(tree, points, layout, k, o);
+}
+
+/// Over one tree.
 template <class Tree>
 AssertionResult check(scenario<typename Tree::real> const& s, index leaf_size, int threads = 1) {
   kopse::sum_layout const layout = kopse::summarise(s.points(), false).layout();
   kopse::options o;
   o.threads = threads;
-  frontier_step<Tree> step(build<Tree>(s.rows.view(), leaf_size), s.points(), layout, s.start.rows(), o,
-                           frontier_step<Tree>::walks::always);
+  auto const step = make(build<Tree>(s.rows.view(), leaf_size), s.points(), layout, s.start.rows(), o);
   config c{"frontier, always,", typeid(Tree).name()};
   c.leaf_size = leaf_size, c.threads = threads;
-  return check_step(s, c, step, layout);
+  return check_step(s, c, *step, layout);
 }
 
 /// Over trees of boxes, balls and nets, and one of a user's that has no bisector test of its own.
@@ -159,14 +171,13 @@ TEST(frontier, counts_the_same_on_any_number_of_threads) {
   auto const work = [&](int threads) {
     kopse::options o;
     o.threads = threads;
-    frontier_step<kopse::kd_tree<double>> step(tree, s.points(), layout, p.k, o,
-                                               frontier_step<kopse::kd_tree<double>>::walks::always);
+    auto const step = make(tree, s.points(), layout, p.k, o);
     std::vector<index> counts;
     families::random r(1);
     matrix<double> c = s.start;
     for (int pass = 0; pass < 12; ++pass) {
-      step.assign(c);
-      counts.insert(counts.end(), {step.work().distances, step.work().node_scores});
+      step->assign(c);
+      counts.insert(counts.end(), {step->work().distances, step->work().node_scores});
       for (index i = 0; i < c.rows() * c.cols(); ++i) c.row(0)[i] += (r.unit() - 0.5) * 1e-3;
     }
     return counts;
@@ -179,18 +190,16 @@ TEST(frontier, looks_only_at_what_can_have_changed) {
   plan const p{.data = family::uniform, .seed = 5, .n = 20000, .k = 400, .d = 2};
   scenario<double> const s(p);
   kopse::sum_layout const layout = kopse::summarise(s.points(), false).layout();
-  using tree = kopse::kd_tree<double>;
-  frontier_step<tree> step(build<tree>(s.rows.view(), 20), s.points(), layout, p.k, {},
-                           frontier_step<tree>::walks::always);
+  auto const step = make(build<kopse::kd_tree<double>>(s.rows.view(), 20), s.points(), layout, p.k);
   matrix<double> c = s.start;
-  step.assign(c);
-  step.assign(c); // all leases are found
-  EXPECT_GT(step.work().distances, p.n);
-  step.assign(c);
-  EXPECT_EQ(step.work().distances + step.work().node_scores, 0) << "nothing has moved";
+  step->assign(c);
+  step->assign(c); // all leases are found
+  EXPECT_GT(step->work().distances, p.n);
+  step->assign(c);
+  EXPECT_EQ(step->work().distances + step->work().node_scores, 0) << "nothing has moved";
   c(7, 0) += 1e-4;
-  step.assign(c);
-  EXPECT_LT(step.work().distances, 2000) << "one has moved, by little";
+  step->assign(c);
+  EXPECT_LT(step->work().distances, 2000) << "one has moved, by little";
 }
 
 TEST(frontier, walks_when_that_pays) {

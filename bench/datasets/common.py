@@ -1,5 +1,5 @@
-"""What the data set scripts share: the cache folder, checksums, writing a .npy file, and reading
-the star catalogue's index, a FITS file in a Debian package."""
+"""What the data set scripts share: the cache folder, checksums, writing a .npy file, files of Debian
+packages, which are downloaded but never installed, and reading FITS files."""
 
 import hashlib
 import os
@@ -11,9 +11,12 @@ from pathlib import Path
 
 import numpy as np
 
-PACKAGE = "astrometry-data-tycho2-07-littleendian"
-FITS_IN_PACKAGE = "usr/share/astrometry/index-tycho2-07.littleendian.fits"
 SEED = 2000
+STAR_INDEX = (
+    "astrometry-data-tycho2-07-littleendian",
+    "usr/share/astrometry/index-tycho2-07.littleendian.fits",
+    88,
+)
 
 
 def cache_folder():
@@ -42,26 +45,42 @@ def shuffled(n):
     return np.random.RandomState(SEED).permutation(n)
 
 
+def sample(rows, size):
+    """All rows in a fixed random order, or the first `size` of them: a random sample."""
+    if size is not None and not 1 <= size <= len(rows):
+        sys.exit(f"--size {size}: expected 1 to {len(rows)}")
+    return rows[shuffled(len(rows))[:size]]
+
+
+def named(path, size):
+    """Where a sample goes unless --out says otherwise: NAME-SIZE.npy."""
+    return path if size is None else path.with_name(f"{path.stem}-{size}.npy")
+
+
 def expect(holds, what):
     print(("ok   " if holds else "BAD  ") + what)
     if not holds:
         sys.exit(1)
 
 
-def read_package(read):
-    """read(path of the FITS file in the package). It is downloaded once and kept in the cache."""
+def read_package(source, read):
+    """read(path) of a file in a Debian package. source: the package, the file in it, the megabytes to
+    fetch. The package is downloaded once and kept in the cache."""
+    package, name, megabytes = source
     cache = cache_folder()
     cache.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=cache) as scratch:
         scratch = Path(scratch)
-        if not list(cache.glob(f"{PACKAGE}_*.deb")):
-            print(f"downloading {PACKAGE} (88 MB)")
-            run(["apt-get", "download", PACKAGE], scratch)
-            for package in scratch.glob("*.deb"):
-                package.replace(cache / package.name)
-        newest = max(cache.glob(f"{PACKAGE}_*.deb"))
+        if not list(cache.glob(f"{package}_*.deb")):
+            print(f"downloading {package} ({megabytes} MB)")
+            run(["apt-get", "download", package], scratch)
+            for file in scratch.glob("*.deb"):
+                file.replace(cache / file.name)
+        newest = max(cache.glob(f"{package}_*.deb"))
         run(["dpkg-deb", "-x", str(newest.resolve()), "."], scratch)
-        return read(scratch / FITS_IN_PACKAGE)
+        if not (scratch / name).is_file():
+            sys.exit(f"{newest.name} has no {name}: another version of the package?")
+        return read(scratch / name)
 
 
 def run(command, folder):

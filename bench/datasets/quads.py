@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from common import cache_folder, expect, fits_tables, read_package, save, shuffled
+from common import STAR_INDEX, cache_folder, expect, fits_tables, read_package, save, shuffled
 
 QUADS = 4_422_373
 
@@ -32,7 +32,7 @@ def main():
         "--fits", type=Path, help="the package's FITS file, where you already have it"
     )
     chosen = options.parse_args()
-    codes = read_codes(chosen.fits) if chosen.fits else read_package(read_codes)
+    codes = read_codes(chosen.fits) if chosen.fits else read_package(STAR_INDEX, read_codes)
     check_codes(codes)
     save(chosen.out, codes[shuffled(len(codes))])
 

@@ -20,7 +20,7 @@ from pathlib import Path
 
 import numpy as np
 
-from common import cache_folder, expect, fits_tables, read_package, save, sha256, shuffled
+from common import STAR_INDEX, cache_folder, expect, fits_tables, read_package, save, sha256, shuffled
 
 DATA = Path(__file__).resolve().parents[2] / "data"
 
@@ -73,7 +73,7 @@ def main():
         check_recorded_sha256(chosen.out)
         return
 
-    directions, magnitudes = read_stars(chosen.fits) if chosen.fits else read_package(read_stars)
+    directions, magnitudes = read_stars(chosen.fits) if chosen.fits else read_package(STAR_INDEX, read_stars)
 
     if chosen.full:
         check_unit_length(directions, 1e-8)

@@ -1,0 +1,80 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# The program from the outside: starts, kopse seed, kopse choose-k.
+# Usage: cli_seed_test.sh PATH/TO/kopse
+set -euo pipefail
+# shellcheck source=tests/cli.sh
+. "$(dirname "$(realpath "$0")")/cli.sh"
+
+test_start() {
+  run fit points.csv -k 20 -q --init k-means++ --seed 1 -o a.csv && expect_rc 0
+  run fit points.csv -k 20 -q --seed 1 -o b.csv && expect_rc 0
+  run fit points.csv -k 20 -q --seed 18446744073709551615 -o c.csv && expect_rc 0
+  expect_same a.csv b.csv
+  expect_differ a.csv c.csv
+  run fit points.csv -k 20 --restarts 4 --stats stats.json && expect_rc 0 && expect_out '^restart: [1-4] of 4 was best'
+  best=$(stats '["inertia"]')
+  run fit points.csv -k 20 --stats stats.json
+  python3 -c "import sys; sys.exit($best > $(stats '["inertia"]'))" || fail 'four restarts are worse than one'
+}
+
+test_seed() {
+  for init in 'k-means++' 'k-means||' refined coreset bisecting random; do
+    run seed points.csv -k 20 --init "$init" --seed 3 -o start.csv && expect_rc 0 && expect_no_err
+    expect_out "^init: $(printf '%s' "$init" | sed 's/[+|]/\\&/g')$"
+    run fit points.csv -k 20 -I start.csv -q -o a.csv && expect_rc 0
+    run fit points.csv -k 20 --init "$init" --seed 3 -q -o b.csv && expect_rc 0
+    expect_same a.csv b.csv
+  done
+  run seed points.csv -k 20 --init kmeans++ --candidates 0 -q -o a.npy && expect_rc 0
+  run seed points.csv -k 20 --candidates 4 --tree ball --leaf-size 3 --threads 2 -q -o b.npy && expect_rc 0
+  expect_same a.npy b.npy # 2 + ln 20 = 4
+  run seed points.csv -k 20 --restart 1 -q -o b.npy && expect_differ a.npy b.npy
+  run seed four.csv -k 4 -o start.csv --rows-out rows.txt -q && expect_rc 0
+  expect_lines <(sort -n rows.txt) "$(printf '0\n1\n2\n3')"
+  printf '7\n7\n8\n' >two.csv
+  run seed two.csv -k 3 -o start.csv -q && expect_rc 0 && expect_err '^kopse: warning: only 2 distinct rows .* 3 starting'
+  run seed two.csv -k 4 -o none.csv && expect_error 2 '4.*3' && expect_no_file none.csv
+  run seed two.csv -o none.csv && expect_error 2 'number of centroids'
+  run seed two.csv -k 2 && expect_error 2 '--centroids-out'
+  run seed two.csv -k 2 -o none.csv --init best && expect_error 2 "'best'.*k-means"
+  run seed two.csv -k 2 -o none.csv --init coreset --rows-out none.txt && expect_error 2 '--rows-out.*coreset'
+  for wrong in '--oversampling 0' '--oversampling x' '--oversampling inf' '--rounds 0' '--samples 0' '--sample-rows -1' \
+    '--candidates -1' '--restart -1' '--tree oak' '--leaf-size 0'; do
+    # shellcheck disable=SC2086
+    run seed two.csv -k 2 -o none.csv $wrong && expect_error 2 "${wrong%% *}|leaf size|tree"
+  done
+  expect_no_file none.csv
+}
+
+test_choose_k() {
+  run choose-k points.csv -k 1:8,5 --stats stats.json --report choice.html && expect_rc 0 && expect_no_err
+  expect_out '^k by knee: ' && expect_out '^k by BIC: [0-9]' && expect_out '^trees built on the points: 1$'
+  [ "$(stats '["tree_builds"], [c["k"] for c in s["curve"]]')" = '(1, [1, 2, 4, 5, 8])' ] || fail 'not these k, or not one tree'
+  [ "$(stats '["curve"][0]["silhouette"]')" = None ] || fail 'a silhouette of one cluster'
+  cp stats.json a.json
+  run choose-k points.csv -k 1:8,5 -q -a lloyd --tree octree --threads 1 --stats stats.json && expect_rc 0
+  python3 - a.json stats.json <<'PYTHON' || fail 'another algorithm gives something else'
+import json, sys
+a, b = ([{k: v for k, v in c.items() if k != "seconds"} for c in json.load(open(f))["curve"]] for f in sys.argv[1:])
+assert a == b
+PYTHON
+  run choose-k points.csv -k 3 --warm off --silhouette off --restarts 2 && expect_rc 0 && expect_out ' fresh '
+  run choose-k points.csv && expect_error 2 'which k'
+  run choose-k points.csv -k 5:2 && expect_error 2 "'5:2'"
+  run choose-k four.csv -k 2:8 && expect_error 2 '8.*4'
+  run choose-k points.csv -k 2 -o none.csv && expect_error 2 '--centroids-out.*--x-means'
+  run choose-k points.csv -k 2 --warm maybe && expect_error 2 '--warm'
+}
+
+test_x_means() {
+  awk 'BEGIN { srand(3); for (i = 0; i < 900; ++i) printf "%.6f,%.6f\n", i % 3 * 50 + rand(), i % 9 * 40 + rand() }' >nine.csv
+  run choose-k nine.csv -k 1:50 --x-means -o centroids.csv -l labels.npy --stats stats.json && expect_rc 0 && expect_no_err
+  expect_out '^k: 9$' && expect_out '^trees built on the points: 1$'
+  [ "$(wc -l <centroids.csv)" = 9 ] || fail 'not nine centroids'
+  run predict nine.csv --centroids centroids.csv -l again.npy -q && expect_same labels.npy again.npy
+  run choose-k nine.csv -k 2:4 --x-means && expect_rc 0 && expect_out '^k: [234]$'
+  run choose-k nine.csv -k 2:4 --x-means --report none.html && expect_error 2 '--report'
+}
+
+run_tests
