@@ -8,20 +8,21 @@
 // and the coalesced tree is what the frontier is. An iteration
 //   1. advances the clocks, by how far the centroids moved around each cluster;
 //   2. walks the tree: a node with a lease that runs, or in which all leases run, is passed over;
-//   3. goes back, with candidates as `filter` has them, to the nodes and leaves where a lease has ended, and
-//      gives them new ones: those that leave a list must be farther by a margin (candidate_lists.hpp), and
-//      what remains settles the rest: a node is owned or has several owners, a point has a nearest, a second
-//      and a third;
+//   3. looks again where a lease has ended: a point's four nearest centroids are searched in the tree on the
+//      centroids, a node gets the candidates around its owner, as `filter` has them, and is owned by one of
+//      them or hands them down;
 //   4. moves the sums of what changed owner.
-// A point has two leases. The one against its second nearest centroid ends when the two have travelled far
-// enough together; the one against all others runs on its owner's clock, and much longer. If only the first
-// has ended, two distances settle who of the two owns it: should they swap, all others are farther than the
-// new owner by what is left of the second lease and the difference of the two.
+// A point has three leases. Those against its two rivals, the second and third nearest, end when the owner
+// and the rival have travelled far enough together; the one against all others runs on its owner's clock,
+// and much longer. If only one of the first two has ended, three distances settle who is the owner: should
+// it be a rival, all others are farther than it by what is left of the third lease and by how much nearer
+// than the old owner it is.
 //
 // The first assignment, and every one before most leases would last, are made by `filter`, which gives no
-// leases and is faster by that. What decides is counted work, never time.
+// leases and is faster by that; then all leases are given in one traversal with margins
+// (candidate_lists.hpp). What decides is counted work, never time.
 //
-// Memory, besides tree_step's: 13 bytes a point, 9 a node, and about 400 a cluster for clocks, none of it
+// Memory, besides tree_step's: 21 bytes a point, 8 a node, and about 400 a cluster for clocks, none of it
 // O(k²). Use it for large n and k in low dimension (d to about 8) and for runs to convergence; for a few
 // iterations it is `filter`. docs/frontier.md has what was tried and left out.
 #pragma once
