@@ -149,7 +149,7 @@ public:
 struct step_options {
   std::string algorithm = "dualtree"; ///< one of algorithms()
   std::string tree = "kd";            ///< one of trees(); only for algorithms that use one
-  index leaf_size = 20;               ///< most points in a leaf of the tree, >= 1
+  index leaf_size = 40;               ///< most points in a leaf of the tree, >= 1
   index groups = 0;                   ///< of centroids, for yinyang; 0 = k / 10
   bool bisector = true;               ///< dualtree: a prune rule past the paper's (docs/algorithm.md)
   int threads = 0; ///< most at work; 0 = as many as cores are available, and fit(): one if n·k is small
@@ -205,9 +205,9 @@ private:
 
 /// Builds a tree, the same for any number of threads (0: all). Throws error for values that fit() refuses,
 /// usage_error for a name that is not one of trees(), or a tree that is not for so many columns.
-built_tree<double> build_tree(matrix_view<double> rows, std::string_view name = "kd", index leaf_size = 20,
+built_tree<double> build_tree(matrix_view<double> rows, std::string_view name = "kd", index leaf_size = 40,
                               int threads = 0);
-built_tree<float> build_tree(matrix_view<float> rows, std::string_view name = "kd", index leaf_size = 20,
+built_tree<float> build_tree(matrix_view<float> rows, std::string_view name = "kd", index leaf_size = 40,
                              int threads = 0);
 
 /// Makes steps for one partition. The tree, where the algorithm needs one and none is given, is built at the

@@ -31,7 +31,7 @@ struct seeding_options {
   index samples = 10;      ///< refined: >= 1
   index sample_rows = 0;   ///< rows of a sample of refined and coreset; 0 = by n and k (docs/seeding.md)
   std::string tree = "kd"; ///< one of trees(), where none is given
-  index leaf_size = 20;
+  index leaf_size = 40;
   int threads = 0; ///< most at work; 0 = all
   std::atomic<bool> const* stop = nullptr;
 };

@@ -63,7 +63,7 @@ def choose_k(
     silhouette: bool = True,
     algorithm: str = "auto",
     tree: str = "kd",
-    leaf_size: int = 20,
+    leaf_size: int = 40,
     empty_clusters: str = "relocate",
     n_jobs: int | None = None,
     callback: Callable[[dict[str, Any]], object] | None = None,

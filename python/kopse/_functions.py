@@ -72,7 +72,7 @@ def kmeans(
     candidates: int | None = None,
     algorithm: str = "auto",
     tree: str = "kd",
-    leaf_size: int = 20,
+    leaf_size: int = 40,
     empty_clusters: str = "relocate",
     n_jobs: int | None = None,
     verify: bool = False,
@@ -184,7 +184,7 @@ def kmeans_plusplus(
     random_state: Any = 0,
     n_local_trials: int | None = None,
     tree: str = "kd",
-    leaf_size: int = 20,
+    leaf_size: int = 40,
     n_jobs: int | None = None,
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]:
     """Starting centers by k-means++: each row is drawn in proportion to its weighted squared distance to those before.

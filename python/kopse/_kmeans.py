@@ -53,7 +53,7 @@ class KMeans(BaseClusterer):
         8 columns, else 'hamerly' up to 100 clusters and 'exponion' beyond.
     tree : str, default='kd'
         One of ``kopse._core.trees`` (docs/space_trees.md), for algorithms that use one.
-    leaf_size : int, default=20
+    leaf_size : int, default=40
         Most rows in a leaf of the tree.
     n_jobs : int or None, default=None
         Threads by joblib's convention, but None is all cores (no more than OMP_NUM_THREADS, if that is set).
@@ -118,7 +118,7 @@ class KMeans(BaseClusterer):
         copy_x: bool = True,
         algorithm: str = "auto",
         tree: str = "kd",
-        leaf_size: int = 20,
+        leaf_size: int = 40,
         n_jobs: int | None = None,
         empty_clusters: str = "relocate",
         callback: Callback | None = None,

@@ -23,7 +23,7 @@ class Tree:
         float32 or float64 in place if C-ordered, anything else is converted.
     tree : str, default='kd'
         ``kopse._core.trees`` lists them; docs/space_trees.md says when to use which.
-    leaf_size : int, default=20
+    leaf_size : int, default=40
         Most rows in a leaf.
     n_jobs : int or None, default=None
         Threads to build it; None is all cores. The tree does not depend on it.
@@ -51,7 +51,7 @@ class Tree:
     leaf_size: int
     n_jobs: int | None
 
-    def __init__(self, X: Any, tree: str = "kd", leaf_size: int = 20, n_jobs: int | None = None) -> None:
+    def __init__(self, X: Any, tree: str = "kd", leaf_size: int = 40, n_jobs: int | None = None) -> None:
         self.rows = as_rows(X)
         self.tree = tree
         self.leaf_size = as_int(leaf_size, "leaf_size", 1, 2**62)

@@ -72,7 +72,7 @@ class XMeans(BaseClusterer):
         copy_x: bool = True,
         algorithm: str = "auto",
         tree: str = "kd",
-        leaf_size: int = 20,
+        leaf_size: int = 40,
         n_jobs: int | None = None,
         empty_clusters: str = "relocate",
         callback: Callback | None = None,

@@ -22,7 +22,7 @@
 //
 // Build: O(n log n) on sane data; 20 distances and 40 to 70 scores a point for a million points. Memory: the
 // points once more, in tree order and in their own type, 8 bytes a point for their rows; a node, 36 bytes and
-// its routing point. Nodes are n / 7 (3 dimensions) to n / 2 (7 dimensions) at the default leaf size of 20.
+// its routing point. Nodes are n / 7 (3 dimensions) to n / 2 (7 dimensions) at a leaf size of 20.
 // 60 bytes a point more while it is built. Take it for its bounds in theory (docs/theory.md), and where
 // points lie in far fewer dimensions than they have; in low dimension kd_tree is faster.
 #pragma once

@@ -6,7 +6,7 @@
 // next child of its parent is q + size. Neither numbers nor the order of points depend on threads.
 //
 // Build: O(n·depth·d). Memory: the points once more, in tree order and in their own type, 8 bytes a point for
-// their rows, and per node 24 bytes and its bound; about n / 7 nodes at the default leaf size of 20.
+// their rows, and per node 24 bytes and its bound; about n / 14 nodes at the default leaf size of 40.
 #pragma once
 
 #include <algorithm>
