@@ -117,8 +117,8 @@ public:
         x, [&] { return limit2; }, within, distances);
   }
 
-  /// What the loops of heap_searches.cpp go through: the centroids of a leaf by dimension, eight to a row; the
-  /// boxes of eight nodes, a row of low corners and a row of high ones a dimension; and what they moved.
+  /// What the loops of heap_searches.cpp go through: the centroids of a leaf by dimension, eight to a row;
+  /// the boxes of eight nodes, a row of low corners and a row of high ones a dimension; and what they moved.
   double const* eight(node_id leaf) const { return eights_.row(leaf - leaves_); }
   double const* eight_boxes(node_id first) const { return corners_.row(first / 8); }
   double const* moved_from(node_id first) const { return moved_.data() + first; }
