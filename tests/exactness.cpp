@@ -57,21 +57,35 @@ std::vector<config> const& algorithms_and_trees() {
   static std::vector<config> const all = [] {
     std::vector<config> found;
     matrix<double> const two = families::make_rows<double>(family::uniform, 2, 1, 1);
-    for (auto const algorithm : kopse::algorithms())
+    for (auto const algorithm : kopse::algorithms()) {
+      if (algorithm == "line") continue;
       for (auto const tree : kopse::trees()) {
         config c{std::string(algorithm), std::string(tree)};
         c.uses_tree = !kopse::fit(kopse::point_set<double>(two.view()), 1, c.options()).tree.empty();
         found.push_back(c);
         if (!c.uses_tree) break;
       }
+    }
     return found;
   }();
   return all;
 }
 
-std::vector<config> configs(std::size_t turn) {
+namespace {
+std::vector<config> for_columns(columns d) {
+  std::vector<config> all = algorithms_and_trees();
+  if (d == columns::of_the_data) {
+    config line{"line", std::string(kopse::trees().front())};
+    line.uses_tree = false;
+    all.push_back(line);
+  }
+  return all;
+}
+} // namespace
+
+std::vector<config> configs(std::size_t turn, columns d) {
   std::vector<config> all;
-  for (config c : algorithms_and_trees()) {
+  for (config c : for_columns(d)) {
     bool const every = c.uses_tree && c.tree == kopse::trees().front();
     for (std::size_t leaf = 0; leaf < (every ? leaf_sizes.size() : 1); ++leaf) {
       c.leaf_size = leaf_sizes[(every ? leaf : turn + all.size()) % leaf_sizes.size()];
@@ -82,8 +96,8 @@ std::vector<config> configs(std::size_t turn) {
   return all;
 }
 
-std::vector<config> few_configs(std::size_t turn) {
-  std::vector<config> all = algorithms_and_trees();
+std::vector<config> few_configs(std::size_t turn, columns d) {
+  std::vector<config> all = for_columns(d);
   for (config& c : all) {
     c.leaf_size = leaf_sizes[turn % leaf_sizes.size()];
     c.threads = thread_counts[turn++ % thread_counts.size()];

@@ -73,12 +73,16 @@ std::string name(config const& c);
 inline constexpr std::array<index, 5> leaf_sizes{1, 2, 7, 20, 1000};
 inline constexpr std::array<int, 4> thread_counts{1, 2, 3, 8};
 
-/// Every algorithm, over every tree if it uses one.
+/// Every algorithm that is for any number of columns, over every tree if it uses one.
 std::vector<config> const& algorithms_and_trees();
+
+/// Which algorithms besides: those for one column as well, where check_steps() and check_fit() leave out what
+/// is not for the data.
+enum class columns { any, of_the_data };
 
 /// Every leaf size too, over the first tree; over the others they take turns, as thread counts do, and come
 /// round with `turn`.
-std::vector<config> configs(std::size_t turn);
+std::vector<config> configs(std::size_t turn, columns d = columns::any);
 
 /// Is it for so many columns? (An octree is for 16 at most, line for one.)
 inline bool suits(config const& c, index d) {
@@ -86,7 +90,7 @@ inline bool suits(config const& c, index d) {
 }
 
 /// One leaf size for each, by turn.
-std::vector<config> few_configs(std::size_t turn);
+std::vector<config> few_configs(std::size_t turn, columns d = columns::any);
 
 /// What to make a scenario of.
 struct plan {

@@ -67,7 +67,7 @@ TEST_P(exactness_of, every_iteration_and_every_run) {
     for (plan const& p : plans(data())) {
       scenario<Real> s(p);
       s.run_oracle();
-      for (config const& c : configs(turn++)) {
+      for (config const& c : configs(turn++, columns::of_the_data)) {
         ASSERT_TRUE(check_steps(s, c));
         ASSERT_TRUE(check_fit(s, c));
       }
@@ -132,7 +132,7 @@ TEST_P(exactness_of, many_clusters) {
     p.settings.max_iter = 3;
     scenario<Real> s(p);
     s.run_oracle();
-    for (config const& c : few_configs(static_cast<std::size_t>(data()))) {
+    for (config const& c : few_configs(static_cast<std::size_t>(data()), columns::of_the_data)) {
       ASSERT_TRUE(check_steps(s, c));
       ASSERT_TRUE(check_fit(s, c));
     }
@@ -152,7 +152,8 @@ TEST_P(exactness_of, any_movement_of_centroids) {
                    start::rows};
       scenario<Real> s(p);
       wander(s, seed);
-      for (config const& c : configs(static_cast<std::size_t>(seed))) ASSERT_TRUE(check_steps(s, c));
+      for (config const& c : configs(static_cast<std::size_t>(seed), columns::of_the_data))
+        ASSERT_TRUE(check_steps(s, c));
     }
   });
 }
@@ -162,7 +163,7 @@ TEST(exactness, of_rows_at_a_hairs_breadth_from_a_tie) {
   for (std::uint64_t seed = 0; seed < (sanitized ? 24 : 120); ++seed) {
     scenario<double> const s = hairline<double>(seed);
     scenario<float> const f = hairline<float>(seed);
-    for (config const& c : few_configs(static_cast<std::size_t>(seed))) {
+    for (config const& c : few_configs(static_cast<std::size_t>(seed), columns::of_the_data)) {
       ASSERT_TRUE(check_steps(s, c));
       ASSERT_TRUE(check_steps(f, c));
     }

@@ -177,6 +177,7 @@ TEST(parallel, several_threads_fit_at_once) {
 TEST(parallel, a_raised_flag_ends_a_long_fit) {
   matrix<double> const rows = some_rows(exactness::sanitized ? 20000 : 100000);
   for (auto const algorithm : kopse::algorithms()) {
+    if (algorithm == "line") continue; // ends before it can be stopped, and is for one column
     std::atomic<bool> stop = false;
     kopse::options o = on(3, std::string(algorithm));
     o.stop = &stop, o.max_iter = 1000000000, o.groups = 10;
