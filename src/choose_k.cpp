@@ -177,6 +177,8 @@ index number(std::string_view text, std::string_view whole) {
   return value;
 }
 
+constexpr index most_ks = 1000000; // of a list; nobody waits for so many fits
+
 // FIRST:LAST, with ":STEP" or ":xFACTOR".
 void add_range(std::string_view text, std::vector<index>& ks) {
   std::size_t const colon = text.find(':'), second = text.find(':', colon + 1);
@@ -185,16 +187,28 @@ void add_range(std::string_view text, std::vector<index>& ks) {
   index const last = number(text.substr(colon + 1, has_step ? second - colon - 1 : second), text);
   std::string_view const step = has_step ? text.substr(second + 1) : "x2";
   if (last < first) throw usage_error("k '" + std::string(text) + "': the last is below the first");
+  auto const add = [&](index k) {
+    if (!ks.empty() && ks.back() == k) return;
+    if (std::ssize(ks) == most_ks)
+      throw usage_error("k '" + std::string(text) + "': more than " + std::to_string(most_ks) + " numbers");
+    ks.push_back(k);
+  };
   if (!step.starts_with('x')) {
-    for (index k = first, by = number(step, text); k <= last; k += by) ks.push_back(k);
-    return;
+    index const by = number(step, text);
+    for (index k = first;; k += by) {
+      add(k);
+      if (last - k < by) return;
+    }
   }
   double factor = 0;
   auto const [end, problem] = std::from_chars(step.data() + 1, step.data() + step.size(), factor);
   if (problem != std::errc{} || end != step.data() + step.size() || !(factor > 1) || std::isinf(factor))
     throw usage_error("k '" + std::string(text) + "': the factor after x must be a number above 1");
-  for (double k = static_cast<double>(first); k <= static_cast<double>(last) * (1 + 1e-9); k *= factor)
-    ks.push_back(std::min(last, static_cast<index>(std::llround(k))));
+  double const end_of_list = static_cast<double>(last);
+  if (std::log(end_of_list / static_cast<double>(first)) > std::log(factor) * static_cast<double>(most_ks))
+    throw usage_error("k '" + std::string(text) + "': more than " + std::to_string(most_ks) + " numbers");
+  for (double k = static_cast<double>(first); k <= end_of_list * (1 + 1e-9); k *= factor)
+    add(k >= end_of_list ? last : static_cast<index>(std::llround(k)));
 }
 
 } // namespace

@@ -2,9 +2,11 @@
 // seed(): the methods by name, the checks, and the simplest method.
 #include "kopse/seeding.hpp"
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cmath>
+#include <numeric>
 #include <unordered_map>
 
 #include "input_checks.hpp"
@@ -93,6 +95,21 @@ void resolve(seeding_options& options) {
 
 bool seeding_uses_tree(std::string_view init) { return find_method<double>(init).uses_tree; }
 
+namespace {
+index count_distinct(matrix<double> const& rows) {
+  std::vector<index> order(static_cast<std::size_t>(rows.rows()));
+  std::iota(order.begin(), order.end(), index{0});
+  auto const before = [&](index a, index b) {
+    return std::lexicographical_compare(rows.row(a), rows.row(a) + rows.cols(), rows.row(b),
+                                        rows.row(b) + rows.cols());
+  };
+  std::sort(order.begin(), order.end(), before);
+  index count = 0;
+  for (std::size_t i = 0; i < order.size(); ++i) count += i == 0 || before(order[i - 1], order[i]) ? 1 : 0;
+  return count;
+}
+} // namespace
+
 template <class Real> seeding_result seed_checked(seeding_task<Real> const& task) {
   auto const start = std::chrono::steady_clock::now();
   seeding_result result = find_method<Real>(task.options.init).run(task);
@@ -101,6 +118,8 @@ template <class Real> seeding_result seed_checked(seeding_task<Real> const& task
     result.warnings.push_back("only " + std::to_string(result.distinct) + " distinct rows were found, "
                               + std::to_string(task.k)
                               + " starting centroids were asked for: the others repeat them");
+  else
+    result.distinct = count_distinct(result.centroids); // equal rows may have been drawn
   return result;
 }
 template seeding_result seed_checked(seeding_task<float> const&);
@@ -139,7 +158,7 @@ template <class Real> seeding_result random_rows(seeding_task<Real> const& task)
   point_set<Real> const& points = task.points;
   seeding_result result;
   result.centroids = matrix<double>(task.k, points.dims());
-  result.distinct = task.k; // not looked into: equal rows may have been drawn
+  result.distinct = task.k;
   result.rows = draw_rows(points.size(), task.k, task.options.seed, task.options.restart);
   for (index j = 0; j < task.k; ++j) {
     index& row = result.rows[static_cast<std::size_t>(j)];

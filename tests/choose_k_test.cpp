@@ -41,8 +41,12 @@ TEST(parse_ks, lists_ranges_and_geometric_ones) {
   EXPECT_EQ(kopse::parse_ks("2:9:3"), list({2, 5, 8}));
   EXPECT_EQ(kopse::parse_ks("1:3:1,10"), list({1, 2, 3, 10}));
   EXPECT_EQ(kopse::parse_ks("2:10:x1.5"), list({2, 3, 5, 7}));
-  for (char const* bad : {"", ",", "x", "0", "-1", "2:", ":3", "5:2", "2:9:0", "2:9:x1", "2:9:xinf", "2:9:x",
-                          "2;3", "1:2:3:4", "2,"})
+  EXPECT_EQ(kopse::parse_ks("1:10:9223372036854775807"), list({1}));
+  EXPECT_EQ(kopse::parse_ks("1:9223372036854775807").back(), index{1} << 62);
+  EXPECT_EQ(kopse::parse_ks("9223372036854775806:9223372036854775807:1").size(), 2u);
+  for (char const* bad :
+       {"", ",", "x", "0", "-1", "2:", ":3", "5:2", "2:9:0", "2:9:x1", "2:9:xinf", "2:9:x", "2;3", "1:2:3:4",
+        "2,", "1:2000000000:1", "1:200:x1.0000000001", "1:9:x1.0000000000000000001"})
     EXPECT_TRUE(names(message<kopse::usage_error>([&] { kopse::parse_ks(bad); }), {"k '"})) << bad;
 }
 

@@ -401,6 +401,16 @@ TEST(coreset, weighs_what_it_draws) {
 
 // What seed() refuses, and names.
 
+TEST(seed, counts_the_centroids_that_differ) {
+  matrix<double> rows(100, 2);
+  for (index i = 0; i < 100; ++i) rows(i, 0) = static_cast<double>(i % 7 == 0), rows(i, 1) = 3;
+  for (char const* const init : {"random", "k-means++", "coreset"}) {
+    kopse::seeding_options o;
+    o.init = init;
+    EXPECT_EQ(kopse::seed(kopse::point_set<double>(rows.view()), 60, o).distinct, 2) << init;
+  }
+}
+
 TEST(seed, refuses_what_cannot_be) {
   matrix<double> const x = column({0, 1, 2});
   auto const refused = [&](auto const& change, index k = 2) {

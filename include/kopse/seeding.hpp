@@ -44,7 +44,7 @@ struct seeding_work {
 struct seeding_result {
   matrix<double> centroids; ///< k × d
   std::vector<index> rows;  ///< in the whole data, where the centroids are rows of it; else empty
-  index distinct = 0;       ///< the centroids from here on repeat the first: there are no more distinct rows
+  index distinct = 0;       ///< how many centroids differ; with a warning, there are no more distinct rows
   seeding_work work;
   double seconds = 0; ///< without building the tree
   std::vector<std::string> warnings;

@@ -29,9 +29,14 @@ def fit(X, C, **settings):
     return kopse.KMeans(len(C), init=C, **settings).fit(X, sample_weight=weights)
 
 
-def every_way():
+def algorithms(columns):
+    """Those for so many columns: line is for one."""
+    return [name for name in kopse._core.algorithms if name != "line" or columns == 1]
+
+
+def every_way(columns):
     """Settings that must not change a bit."""
-    for algorithm in kopse._core.algorithms:
+    for algorithm in algorithms(columns):
         for tree in kopse._core.trees if kopse._core.uses_tree(algorithm) else ["kd"]:
             yield {"algorithm": algorithm, "tree": tree, "leaf_size": 3, "n_jobs": 2}
 
