@@ -202,7 +202,10 @@ kept_columns keep(double limit, double const* values, index m, index rows, doubl
     }
     count += static_cast<index>(hn::CountTrue(t, stays));
   }
-  return {count, hn::GetLane(hn::MinOfLanes(t, dropped))};
+  // clang's minimum of lanes is at most the largest finite number.
+  double const least = hn::GetLane(hn::MinOfLanes(t, dropped));
+  return {count,
+          least < std::numeric_limits<double>::max() ? least : std::numeric_limits<double>::infinity()};
 }
 
 void offer(double const* x, index n, index x_stride, index d, double const* c, index m, index along,
