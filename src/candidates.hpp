@@ -30,12 +30,17 @@ public:
 protected:
   using base::centroids_, base::k_, base::tree_, base::threads_;
 
+  // The candidates of the root.
+  std::shared_ptr<std::vector<label> const> everybody() const {
+    auto const all = std::make_shared<std::vector<label>>(static_cast<std::size_t>(k_));
+    std::iota(all->begin(), all->end(), 0);
+    return all;
+  }
+
   void assign_all(cluster_sums& changes) {
     per_thread<walk> walks([&] { return walk(*this, this->take_share(changes)); });
-    auto const everybody = std::make_shared<std::vector<label>>(static_cast<std::size_t>(k_));
-    std::iota(everybody->begin(), everybody->end(), 0);
     for_branches(
-        task{tree_->root(), everybody}, threads_,
+        task{tree_->root(), everybody()}, threads_,
         [&](task const& t) { return tree_->points(t.node).size() <= this->branch_points(); },
         [&](task const& t, std::vector<task>& below) { walks.lend([&](walk& w) { w.open(t, below); }); },
         [&](task const& t) { walks.lend([&](walk& w) { w.run(t); }); });

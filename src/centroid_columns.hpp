@@ -6,8 +6,8 @@
 #include <limits>
 #include <vector>
 
+#include "kopse/kernels.hpp"
 #include "kopse/matrix.hpp"
-#include "kopse/metric.hpp"
 #include "kopse/tree/neighbours.hpp"
 
 namespace kopse {
@@ -15,9 +15,7 @@ namespace kopse {
 /// Centroids by dimension: eight of them cost little more than one. 8·k·d bytes and a little.
 class centroid_columns {
 public:
-  static constexpr index width = 8;
-  /// Numbers that `count` squares take: whole eights.
-  static constexpr index padded(index count) { return (count + width - 1) / width * width; }
+  static constexpr index width = lanes;
 
   void assign(matrix_view<double> centroids);
   /// The centroids of the given rows, in that order.

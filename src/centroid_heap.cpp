@@ -9,11 +9,9 @@ centroid_heap::centroid_heap(index k, index dims)
     : k_(k), d_(dims),
       leaves_(static_cast<node_id>(std::bit_ceil(static_cast<std::size_t>((k + most - 1) / most)))),
       top_(node_id{1} << (std::bit_width(static_cast<unsigned>(leaves_)) - 1) % 3), slack_(dims),
-      numbers_(static_cast<std::size_t>(2 * leaves_)), order_(static_cast<std::size_t>(k)),
-      leaf_of_(static_cast<std::size_t>(k)), coordinates_(k, dims), eights_(leaves_, most * dims),
-      corners_((2 * leaves_ + 7) / 8, 16 * dims), moved_(static_cast<std::size_t>(2 * leaves_ + 7) / 8 * 8),
-      moved_of_(static_cast<std::size_t>(k)) {
-  std::iota(numbers_.begin(), numbers_.end(), 0);
+      order_(static_cast<std::size_t>(k)), leaf_of_(static_cast<std::size_t>(k)), coordinates_(k, dims),
+      eights_(leaves_, most * dims), corners_((2 * leaves_ + 7) / 8, 16 * dims),
+      moved_(static_cast<std::size_t>(2 * leaves_ + 7) / 8 * 8), moved_of_(static_cast<std::size_t>(k)) {
   std::iota(order_.begin(), order_.end(), 0);
 }
 

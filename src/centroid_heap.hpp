@@ -4,16 +4,14 @@
 // finds the same.
 //
 // Complete and binary, so that nodes are numbers of a heap: 1 is the root, 2·q and 2·q + 1 are the children
-// of q, and the lowest common ancestor of two nodes is a matter of bits. It has what the searches of
-// tree/neighbours.hpp ask for.
+// of q, and the lowest common ancestor of two nodes is a matter of bits.
 #pragma once
 
 #include <bit>
-#include <span>
 #include <vector>
 
 #include "kopse/assignment_step.hpp"
-#include "kopse/tree/neighbours.hpp"
+#include "kopse/tree/space_tree.hpp"
 #include "squares.hpp"
 
 namespace kopse {
@@ -34,9 +32,6 @@ public:
   node_id root() const { return 1; }
   node_id node_count() const { return 2 * leaves_; }
   bool is_leaf(node_id q) const { return q >= leaves_; }
-  std::span<node_id const> children(node_id q) const {
-    return {numbers_.data() + 2 * q, is_leaf(q) ? std::size_t{0} : std::size_t{2}};
-  }
   /// Of a leaf alone.
   point_range points(node_id q) const { return {start(q - leaves_), start(q - leaves_ + 1)}; }
   double const* point(index position) const { return coordinates_.row(position); }
@@ -45,18 +40,6 @@ public:
     eight_squares(x, d_, eights_.row(leaf - leaves_), most, eight);
   }
   index row(index position) const { return order_[static_cast<std::size_t>(position)]; }
-
-  /// The computed d² from the node's centroids to x are within.
-  interval distance(node_id q, double const* x) const {
-    double lo = 0, hi = 0;
-    for (index j = 0; j < d_; ++j) {
-      double const below = x[j] - corner(q, 2 * j + 1), above = corner(q, 2 * j) - x[j];
-      double const apart = std::max(std::max(below, above), 0.0), span = std::min(below, above);
-      lo += apart * apart;
-      hi += span * span;
-    }
-    return slack_.outward({lo, hi});
-  }
 
   /// The tree in eights: at its top are the nodes from top() to 2·top() − 1, four at most, and below a node q
   /// that is no leaf the eight from 8·q on.
@@ -147,7 +130,6 @@ private:
   index k_, d_;
   node_id leaves_, top_;
   slack slack_;
-  std::vector<node_id> numbers_; // 0, 1, 2, ...
   std::vector<label> order_;     // by position
   std::vector<node_id> leaf_of_; // by centroid
   matrix<double> coordinates_;   // by position

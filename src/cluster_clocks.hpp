@@ -57,8 +57,6 @@ public:
   double reach(label j, int shell) const { return reaches_[at(of(j, shell))]; }
   double const* reaches(label j) const { return reaches_.data() + of(j, 0); } ///< of all shells
   double const* rates(label j) const { return rates_.data() + of(j, 0); }     ///< their last advances
-  /// The highest finite shell whose clock is kept, which has a lease.
-  int charged(label j) const { return charged_[at(j)]; }
   double least_rate(label j) const { return idle_[at(j)]; }
   /// By how much others near j should be farther to be out of sight for some iterations to come, at the last
   /// rate.
@@ -71,8 +69,6 @@ public:
   // Any clock.
   float reading(clock_id clock) const { return readings_[at(clock)]; }
   bool running(clock_id clock, float end) const { return reading(clock) < end; }
-  /// How far it has come, in the unit of the data.
-  double now(clock_id clock) const { return times_[at(clock)] * unit_; }
   /// What is left of a lease, in the unit of the data.
   double left(clock_id clock, float end) const {
     return (static_cast<double>(end) - times_[at(clock)]) * unit_ * (1 - 0x1p-50);

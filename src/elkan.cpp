@@ -62,7 +62,7 @@ private:
     index const k = this->k_;
     columns_.assign(this->seen_.view());
     for_blocks(k, 16, this->options_.threads, [&](index first, index last) {
-      std::vector<double> d2(static_cast<std::size_t>(centroid_columns::padded(k)));
+      std::vector<double> d2(static_cast<std::size_t>(padded(k)));
       for (index a = first; a < last; ++a) {
         columns_.squares(this->seen_.row(a), a + 1, k - a - 1, d2.data());
         for (index j = a + 1; j < k; ++j)

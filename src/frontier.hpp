@@ -152,10 +152,8 @@ private:
   void look_at_all(cluster_sums& changes) {
     set_margins();
     per_thread<look> all([&] { return look(*this, this->take_share(changes)); });
-    auto const everybody = std::make_shared<std::vector<label>>(at(k_));
-    std::iota(everybody->begin(), everybody->end(), 0);
     for_branches(
-        task{tree_->root(), everybody, never}, threads_,
+        task{tree_->root(), this->everybody(), never}, threads_,
         [&](task const& t) { return tree_->points(t.node).size() <= this->branch_points(); },
         [&](task const& t, std::vector<task>& below) { all.lend([&](look& l) { l.open(t, below); }); },
         [&](task const& t) { all.lend([&](look& l) { l.run(t); }); });
@@ -225,12 +223,18 @@ private:
     nodes_[at(q)] = {clock, clocks_->end_of_units(clock, left)};
   }
 
-  // A lease for a point that is at most u from its owner j, and `gap` farther from one of its two rivals, or
-  // from all others.
-  void lease_against(index i, std::size_t r, label j, label rival, double u, double gap) {
-    points_[at(i)].rival[r] = rival;
-    points_[at(i)].rival_end[r] =
-        clocks_->end_between(j, rival, slack_.lease(u, std::min(gap, longest_lease)));
+  // Leases for a point that is at most u from its owner: against its two rivals (itself for want of one), and
+  // against all others, which are `gap` farther.
+  void lease_against_rivals(index i, nearest_four const& found, double u) {
+    label const j = found.first;
+    auto const against = [&](std::size_t r, label rival, double d2) {
+      rival = rival < 0 ? j : rival;
+      points_[at(i)].rival[r] = rival;
+      points_[at(i)].rival_end[r] =
+          clocks_->end_between(j, rival, slack_.lease(u, std::min(slack_.lower(d2) - u, longest_lease)));
+    };
+    against(0, found.second, found.second2);
+    against(1, found.third, found.third2);
   }
   void lease(index i, label j, double u, double gap) {
     auto const [shell, length] = choose(j, u, std::min(gap, longest_lease));
@@ -267,7 +271,6 @@ private:
   std::vector<point_state> points_;  // in tree order
   std::vector<std::uint8_t> shells_; // of their leases
   std::vector<node_state> nodes_;
-  std::vector<std::uint8_t> looks_; // nodes: there is something to look at again
 };
 
 // What one thread needs to look again.
@@ -348,8 +351,7 @@ protected:
     label const j = found.first;
     step_.give_point(mine.changes, i, j);
     double const u = slack_.upper(found.first2);
-    step_.lease_against(i, 0, j, found.second < 0 ? j : found.second, u, slack_.lower(found.second2) - u);
-    step_.lease_against(i, 1, j, found.third < 0 ? j : found.third, u, slack_.lower(found.third2) - u);
+    step_.lease_against_rivals(i, found, u);
     step_.lease(i, j, u, std::min(slack_.lower(found.fourth2) - u, unseen));
   }
 
@@ -447,8 +449,7 @@ private:
     label const j = found.first;
     double const u = slack_.upper(found.first2), left = clocks_.left(step_.clock_of(i), p.end);
     step_.give_point(mine.changes, i, j);
-    step_.lease_against(i, 0, j, found.second < 0 ? j : found.second, u, slack_.lower(found.second2) - u);
-    step_.lease_against(i, 1, j, found.third < 0 ? j : found.third, u, slack_.lower(found.third2) - u);
+    step_.lease_against_rivals(i, found, u);
     // Safe: all others were farther than the old owner by what is left, and the new one is nearer than that
     // by the difference.
     if (j != before) step_.lease(i, j, u, slack_.down(left + (slack_.lower(before2) - u)));

@@ -109,7 +109,7 @@ private:
   }
 
   void assign_block(index first, index last, work_counters& work) override {
-    std::vector<double> squares(at(columns_.padded(this->first_ ? this->k_ : largest_group_)));
+    std::vector<double> squares(at(padded(this->first_ ? this->k_ : largest_group_)));
     for (index i = first; i < last; ++i) {
       state p{-1, infinity, std::numeric_limits<float>::infinity(), infinity, -1, infinity, squares.data()};
       if (this->first_)
@@ -187,8 +187,7 @@ private:
       }
     }
     // Eight at once cost as much as one and a half.
-    if (2 * left > 3 * (columns_.padded(size) / columns_.width))
-      return measure_all(i, begin, size, p.squares, work);
+    if (2 * left > 3 * (padded(size) / columns_.width)) return measure_all(i, begin, size, p.squares, work);
     for (index m = 0; m < size; ++m)
       if (p.squares[m] == to_measure) p.squares[m] = this->distance2(i, members_[at(begin + m)]);
     work.distances += left;
