@@ -41,9 +41,9 @@ public:
       if (total == 0) break;
       take(draw(round, total));
     }
-    seeding_result result;
-    if (std::ssize(rows_) >= task_.k) result = recluster();
-    if (result.distinct < task_.k) result = fill(result);
+    seeding_result result = recluster();
+    if (result.distinct < task_.k) result = fill(std::move(result));
+    for (index& row : result.rows) row += points_.offset;
     result.work.distances += work_.distances;
     result.work.node_scores += work_.node_scores;
     return result;
@@ -121,6 +121,7 @@ private:
     });
   }
 
+  // As many of the candidates as are wanted, or as there are.
   seeding_result recluster() {
     matrix<double> const x = coordinates(rows_);
     auto const step = make_step(x.rows());
@@ -132,20 +133,27 @@ private:
     if (std::vector<double> even = scaled(weights, exponent); !even.empty()) weights = std::move(even);
     seeding_options o = options_;
     o.seed = ~o.seed; // other numbers than the candidates were drawn by
-    seeding_result result = plus_plus(seeding_task<double>{
-        {x.view(), weights}, build_tree(x.view(), "kd", 20, options_.threads), task_.k, o});
-    for (index& row : result.rows) row = points_.offset + rows_[static_cast<std::size_t>(row)];
+    seeding_result result = plus_plus(seeding_task<double>{{x.view(), weights},
+                                                           build_tree(x.view(), "kd", 20, options_.threads),
+                                                           std::min(task_.k, x.rows()),
+                                                           o});
+    for (index& row : result.rows) row = rows_[static_cast<std::size_t>(row)];
     return result;
   }
 
   // Too few were drawn, or too many equal ones: the others by k-means++.
-  seeding_result fill(seeding_result const& found) {
-    bool const chosen = found.distinct > 0;
-    matrix<double> given =
-        chosen ? matrix<double>(found.centroids.view().slice(0, found.distinct)) : coordinates(rows_);
-    if (given.rows() > task_.k) given = matrix<double>(given.view().slice(0, task_.k));
+  seeding_result fill(seeding_result found) {
+    std::vector<index> rows = std::move(found.rows);
+    rows.resize(static_cast<std::size_t>(found.distinct));
     seeding_part<Real> const whole{points_, tree_access<Real>::get(task_.tree)};
-    return plus_plus<Real>({&whole, 1}, given, task_.k, options_);
+    seeding_result result = plus_plus<Real>({&whole, 1}, coordinates(rows), task_.k, options_);
+    for (index const row : result.rows) rows.push_back(row - points_.offset);
+    while (std::ssize(rows) < task_.k)
+      rows.push_back(rows[rows.size() - static_cast<std::size_t>(result.distinct)]);
+    result.rows = std::move(rows);
+    result.work.distances += found.work.distances;
+    result.work.node_scores += found.work.node_scores;
+    return result;
   }
 
   seeding_task<Real> const& task_;

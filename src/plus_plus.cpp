@@ -161,7 +161,6 @@ private:
       std::copy_n(result_.centroids.row(j - count_), result_.centroids.cols(), result_.centroids.row(j));
       if (given_.rows() == 0) result_.rows.push_back(result_.rows[static_cast<std::size_t>(j - count_)]);
     }
-    if (given_.rows() > 0) result_.rows.clear();
   }
 
   std::span<seeding_part<Real> const> parts_;

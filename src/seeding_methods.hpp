@@ -33,7 +33,7 @@ bool seeding_uses_tree(std::string_view init);
 template <class Real> seeding_result seed_checked(seeding_task<Real> const& task);
 
 /// k centroids: the `given` ones, then rows by D² sampling (plus_plus.cpp). The same for any cut of the rows
-/// into parts, which come in the order of their offsets.
+/// into parts, which come in the order of their offsets. The rows of the result are those drawn.
 template <class Real>
 seeding_result plus_plus(std::span<seeding_part<Real> const> parts, matrix_view<double> given, index k,
                          seeding_options const& options);

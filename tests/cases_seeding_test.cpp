@@ -79,6 +79,35 @@ TEST(cases, H07_fewer_distinct_rows_than_clusters) {
   EXPECT_TRUE(names(started.warnings[0], {"2 distinct", "5 starting centroids"}));
 }
 
+// The grammar of one row; and rows so near that the square of their distance is 0 in double, which differ.
+TEST(cases, H07_what_is_said_of_one_row_and_of_rows_that_underflow) {
+  matrix<double> const tiny = column({1e-300, 2e-300, 3e-300, 4e-300});
+  for (auto const& x : {column({7, 7, 7}), tiny}) {
+    std::string const said = kopse::seed(point_set<double>(x.view()), 2).warnings.at(0);
+    EXPECT_TRUE(names(said, {"only 1 distinct row was found",
+                             "at distance 0 in double precision count as one", "2 starting centroids"}));
+    EXPECT_TRUE(names(kopse::fit(point_set<double>(x.view()), 2).warnings.at(0),
+                      {"only 1 distinct row was found", "at distance 0 in double precision count as one"}));
+  }
+}
+
+// Few candidates, equal ones among them: the others come from all rows, and the rows are told all the same.
+TEST(cases, H07_rows_of_k_means_parallel_where_its_rounds_find_too_few) {
+  for (auto const& x : {column({0, 1, 1, 2, 3, 3, 3, 7}), column({7, 7, 8, 8, 8, 8})}) {
+    seeding_options o;
+    o.init = "k-means||", o.rounds = 1, o.oversampling = .3;
+    index const k = 5;
+    for (o.seed = 0; o.seed < 50; ++o.seed) {
+      auto const got = kopse::seed(point_set<double>(x.view()), k, o);
+      ASSERT_EQ(std::ssize(got.rows), k);
+      for (index j = 0; j < k; ++j)
+        EXPECT_EQ(x(got.rows[static_cast<std::size_t>(j)], 0), got.centroids(j, 0)) << o.seed;
+      EXPECT_EQ(got.distinct, x.rows() == 8 ? 5 : 2) << o.seed;
+      EXPECT_EQ(got.warnings.size(), x.rows() == 8 ? 0u : 1u);
+    }
+  }
+}
+
 // The same by way of rows that weigh nothing.
 TEST(cases, H07_rows_without_weight_are_not_found) {
   matrix<double> const x = column({1, 2, 3, 4, 5});
