@@ -68,6 +68,7 @@ template <class Real> seeding_result bisecting_start(seeding_task<Real> const& t
   for (index j = 0; j < k; ++j)
     std::copy_n(clusters[static_cast<std::size_t>(j % result.distinct)].facts.mean.data(), points.dims(),
                 result.centroids.row(j));
+  result.work = splitter->work();
   return result;
 }
 template seeding_result bisecting_start(seeding_task<float> const&);

@@ -22,6 +22,7 @@
 #include "kopse/parallel.hpp"
 #include "kopse/point_set.hpp"
 #include "kopse/random.hpp"
+#include "kopse/seeding.hpp"
 #include "kopse/tree/node_sums.hpp"
 #include "kopse/tree/space_tree.hpp"
 #include "squares.hpp"
@@ -61,9 +62,11 @@ public:
                                               std::uint64_t number) const = 0;
   /// Nodes that were given to a centroid at once, so far.
   index nodes_taken_whole() const { return taken_; }
+  /// Of the splits and of measuring, so far; the same for any number of threads.
+  seeding_work work() const { return {distances_, node_scores_}; }
 
 protected:
-  mutable std::atomic<index> taken_ = 0;
+  mutable std::atomic<index> taken_ = 0, distances_ = 0, node_scores_ = 0;
 };
 
 template <space_tree Tree> class tree_splitter final : public node_splitter {
@@ -150,9 +153,12 @@ private:
     facts.mean.resize(static_cast<std::size_t>(tree_->dims()));
     sums.mean(row, facts.mean.data());
     exact_sum inertia;
+    index distances = 0;
     for_each_point(items, [&](index i) {
       inertia.add(weight(i) * square(tree_->point(i), facts.mean.data(), tree_->dims()));
+      ++distances;
     });
+    count({distances, 0});
     facts.inertia = inertia.value();
     return facts;
   }
@@ -188,12 +194,15 @@ private:
   matrix<double> mean_and_farthest(cluster_part const& cluster) const {
     index best = -1;
     double far = -1;
+    index distances = 0;
     for_each_point(cluster.items, [&](index i) {
       if (!(weight(i) > 0)) return;
+      ++distances;
       double const d2 = square(tree_->point(i), cluster.facts.mean.data(), tree_->dims());
       if (d2 < far || (d2 == far && tree_->row(i) > tree_->row(best))) return;
       far = d2, best = i;
     });
+    count({distances, 0});
     matrix<double> centroids(2, tree_->dims());
     std::copy(cluster.facts.mean.begin(), cluster.facts.mean.end(), centroids.row(0));
     std::copy_n(tree_->point(best), tree_->dims(), centroids.row(1));
@@ -203,15 +212,24 @@ private:
   struct assignment {
     std::array<cluster_items, 2> items;
     exact_sums sums;
+    seeding_work work;
+    index taken = 0;
   };
+
+  void count(seeding_work const& work) const {
+    distances_.fetch_add(work.distances, std::memory_order_relaxed);
+    node_scores_.fetch_add(work.node_scores, std::memory_order_relaxed);
+  }
 
   std::optional<cluster_halves> two_means(cluster_items const& items, matrix<double> centroids) const {
     assignment found;
     for (int iteration = 0; iteration < most_iterations; ++iteration) {
       check_stop(stop_);
-      found = {{}, exact_sums(layout_, 2)};
+      found = {{}, exact_sums(layout_, 2), {}};
       for (node_id const q : items.nodes) assign(q, centroids, found);
       for (index const i : items.points) assign_point(i, centroids, found);
+      count(found.work);
+      taken_.fetch_add(found.taken, std::memory_order_relaxed);
       matrix<double> moved = centroids;
       for (index side = 0; side < 2; ++side) {
         if (found.sums.weightless(side)) return {};
@@ -231,6 +249,7 @@ private:
   void assign_point(index i, matrix<double> const& c, assignment& found) const {
     real const* const x = tree_->point(i);
     std::size_t const side = square(x, c.row(1), tree_->dims()) < square(x, c.row(0), tree_->dims()) ? 1 : 0;
+    found.work.distances += 2;
     found.items[side].points.push_back(i);
     found.sums.add(static_cast<index>(side), x, weight(i), 1);
   }
@@ -239,13 +258,14 @@ private:
   // and without ties: by the distances to its bound, or by the bisector (Pelleg & Moore 1999).
   void assign(node_id q, matrix<double> const& c, assignment& found) const {
     interval const first = tree_->distance(q, c.row(0)), second = tree_->distance(q, c.row(1));
+    found.work.node_scores += 2;
     std::size_t const near = second.hi < first.hi ? 1 : 0;
     interval const &to_near = near == 0 ? first : second, &to_far = near == 0 ? second : first;
     bool const decided = to_near.hi < to_far.lo
                          || dominates(*tree_, q, c.row(static_cast<index>(near)),
                                       c.row(1 - static_cast<index>(near)), to_near.hi);
     if (decided) {
-      taken_.fetch_add(1, std::memory_order_relaxed);
+      ++found.taken;
       found.items[near].nodes.push_back(q);
       found.sums.add(static_cast<index>(near), sums_, q, 1);
       return;

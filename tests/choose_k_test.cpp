@@ -250,6 +250,22 @@ TEST(bisecting, is_a_good_start) {
   EXPECT_LT(inertia, kopse::fit(point_set<double>(x.view()), 40, random).inertia / 2);
 }
 
+TEST(bisecting, counts_its_work) {
+  matrix<double> const x = mixture(40, 50, 2, 10, 5);
+  kopse::seeding_options s;
+  s.init = "bisecting";
+  kopse::seeding_work first;
+  for (int const threads : {1, 2, 5}) {
+    s.threads = threads;
+    kopse::seeding_work const work = kopse::seed(point_set<double>(x.view()), 40, s).work;
+    if (threads == 1) first = work;
+    EXPECT_GE(work.distances, 2 * x.rows()); // all rows to the first mean, and later to those of their halves
+    EXPECT_LT(work.distances, x.rows() * 40);
+    EXPECT_GT(work.node_scores, 40);
+    EXPECT_EQ(std::pair(work.distances, work.node_scores), std::pair(first.distances, first.node_scores));
+  }
+}
+
 // X-means.
 
 void finds_about(index clusters, index rows_each, index d) {
