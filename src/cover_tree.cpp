@@ -21,13 +21,14 @@
 #include <utility>
 #include <vector>
 
+#include "input_checks.hpp"
 #include "kopse/tree/binary_tree.hpp"
 
 namespace kopse {
 
 scale_table::scale_table(double base) : base_(base) {
   if (!(base >= 1.1 && base <= 1e6))
-    throw usage_error("the base of a cover tree is " + std::to_string(base) + ": expected 1.1 or more");
+    throw usage_error("the base of a cover tree is " + in_digits(base) + ": expected 1.1 or more");
   double const factor = base * base;
   // Down to where squares stop getting smaller: 0, or the least double itself, which 1.1² rounds to itself.
   for (double x = 1; x > 0; x = x / factor < x ? x / factor : 0) squares_.push_back(x);

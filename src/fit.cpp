@@ -31,7 +31,7 @@ void check(index n, index d, index k, options const& o) {
   check_shape(n, d);
   check_k(n, k);
   if (o.max_iter < 1) throw usage_error("max_iter = " + std::to_string(o.max_iter) + ": expected at least 1");
-  if (!(o.tol >= 0)) throw usage_error("tol = " + std::to_string(o.tol) + ": expected a number >= 0");
+  if (!(o.tol >= 0)) throw usage_error("tol = " + in_digits(o.tol) + ": expected a number >= 0");
   if (o.restarts < 1) throw usage_error("restarts = " + std::to_string(o.restarts) + ": expected at least 1");
   if (!o.centroids) return;
   if (o.centroids->rows() != k || o.centroids->cols() != d)

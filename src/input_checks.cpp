@@ -2,6 +2,7 @@
 #include "input_checks.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <limits>
 
@@ -12,6 +13,12 @@ constexpr index most_columns = index{1} << 24; // with values up to 1e150, squar
 }
 
 std::string shape(index rows, index cols) { return std::to_string(rows) + " x " + std::to_string(cols); }
+
+std::string in_digits(double value) {
+  if (std::isnan(value)) return "NaN";
+  char text[32];
+  return {text, std::to_chars(text, text + sizeof text, value).ptr};
+}
 
 void check_shape(index n, index d) {
   if (n < 1 || d < 1)

@@ -13,6 +13,9 @@ namespace kopse {
 /// "3 x 2"
 std::string shape(index rows, index cols);
 
+/// The shortest digits that read back as the same number; NaN, inf, -inf.
+std::string in_digits(double value);
+
 /// Throws error for data without rows or columns or with too many, usage_error for a k that cannot be.
 void check_shape(index n, index d);
 void check_k(index n, index k);

@@ -5,17 +5,12 @@
 #include <atomic>
 #include <cmath>
 
+#include "input_checks.hpp"
 #include "kopse/parallel.hpp"
 
 namespace kopse {
 
 namespace {
-std::string describe(double x) {
-  if (std::isnan(x)) return "NaN";
-  if (std::isinf(x)) return x > 0 ? "inf" : "-inf";
-  return std::to_string(x);
-}
-
 constexpr index block_rows = 16384;
 
 // The first i in [0, n) for which bad(i), or n. After a fault only what lies before it is looked at.
@@ -36,7 +31,7 @@ bool good(double value) { return std::abs(value) <= largest_value; } // false fo
 
 [[noreturn]] void fail_at_value(index row, index column, double value) {
   throw error("row " + std::to_string(row) + ", column " + std::to_string(column) + " (counted from 0) is "
-              + describe(value)
+              + in_digits(value)
               + (std::isfinite(value)
                      ? ": too large, squared distances could overflow; expected magnitudes up to 1e150"
                      : ": expected a finite number"));
@@ -71,7 +66,7 @@ template <class Real> void validate(point_set<Real> const& points, int threads) 
   auto const bad_weight = [&](index i) { return !(points.weight(i) >= 0) || std::isinf(points.weight(i)); };
   if (index const i = first_of(n, threads, bad_weight); i < n)
     throw error("the weight of row " + std::to_string(points.offset + i) + " (counted from 0) is "
-                + describe(points.weight(i)) + ": expected a finite number >= 0");
+                + in_digits(points.weight(i)) + ": expected a finite number >= 0");
   if (first_of(n, threads, [&](index i) { return points.weight(i) > 0; }) == n)
     throw error("all weights are zero: expected at least one row of weight > 0");
 }

@@ -85,8 +85,7 @@ void resolve(seeding_options& options) {
   at_least(options.samples, 1, "samples");
   at_least(options.sample_rows, 0, "sample_rows");
   if (!(options.oversampling > 0) || std::isinf(options.oversampling))
-    throw usage_error("oversampling = " + std::to_string(options.oversampling)
-                      + ": expected a finite number > 0");
+    throw usage_error("oversampling = " + in_digits(options.oversampling) + ": expected a finite number > 0");
   step_options of_tree;
   of_tree.tree = options.tree, of_tree.leaf_size = options.leaf_size, of_tree.threads = options.threads;
   resolve(of_tree);

@@ -257,7 +257,7 @@ TEST(cases, H27_any_tolerance_runs_one_iteration) {
   };
   EXPECT_EQ(values(with_tol(HUGE_VAL).centroids), (numbers{0, 4}));
   EXPECT_TRUE(names(message<kopse::usage_error>([&] { with_tol(-1); }), {"-1"}));
-  EXPECT_TRUE(names(message<kopse::usage_error>([&] { with_tol(std::nan("")); }), {"nan"}));
+  EXPECT_TRUE(names(message<kopse::usage_error>([&] { with_tol(std::nan("")); }), {"NaN"}));
 }
 
 TEST(cases, H28_a_run_without_tolerance_ends_when_labels_repeat) {
