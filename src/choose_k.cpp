@@ -118,14 +118,20 @@ choice_result choose_any(point_set<Real> points, std::vector<index> ks, choose_o
   all.algorithm = o.algorithm;
   all.tree = tree.name();
   sweep<Real> fits(points, o, tree);
-  index unfinished = 0;
+  index unfinished = 0, distinct = 0; // rows, where a k was too large for them
   for (index const k : ks) {
     all.curve.push_back(fits.score(k));
-    unfinished += !all.curve.back().converged;
-    if (o.on_k) o.on_k(all.curve.back());
+    k_scores const& s = all.curve.back();
+    unfinished += !s.converged;
+    if (s.empty_clusters > 0 && s.inertia == 0) distinct = k - s.empty_clusters;
+    if (o.on_k) o.on_k(s);
   }
   all.chosen = choose(all.curve);
   all.tree_builds = counter.builds();
+  if (distinct > 0)
+    all.warnings.push_back(
+        too_few_rows(distinct, !points.weights.empty(), "up to " + std::to_string(ks.back()) + " clusters")
+        + ": the others stay empty");
   if (unfinished > 0)
     all.warnings.push_back("stopped after max_iter = " + std::to_string(o.max_iter)
                            + " iterations, before it converged, for " + std::to_string(unfinished) + " of "

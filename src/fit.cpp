@@ -44,11 +44,11 @@ void check(index n, index d, index k, options const& o) {
   }
 }
 
-void add_warnings(result& r, index k, options const& o) {
+void add_warnings(result& r, index k, bool weighted, options const& o) {
   index const used = k - r.empty_clusters;
   if (r.empty_clusters > 0 && r.inertia == 0)
-    r.warnings.push_back("only " + std::to_string(used) + " distinct rows were found, " + std::to_string(k)
-                         + " clusters were asked for: the others stay empty");
+    r.warnings.push_back(too_few_rows(used, weighted, std::to_string(k) + " clusters")
+                         + ": the others stay empty");
   else if (r.empty_clusters > 0)
     r.warnings.push_back(std::to_string(r.empty_clusters) + " of " + std::to_string(k)
                          + " clusters are empty");
@@ -134,7 +134,7 @@ template <class Real> result fit_any(point_set<Real> points, index k, options o,
   best.seconds = seconds;
   best.algorithm = o.algorithm;
   best.tree = maker.tree().name();
-  add_warnings(best, k, o);
+  add_warnings(best, k, !points.weights.empty(), o);
   return best;
 }
 

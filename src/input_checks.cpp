@@ -37,6 +37,13 @@ void check_k(index n, index k) {
     throw usage_error("k = " + std::to_string(k) + ": expected less than 2^31");
 }
 
+// A distance may be 0 in double between rows that differ: squares below 5e-324 do not exist.
+std::string too_few_rows(index found, bool weighted, std::string const& asked) {
+  return "only " + std::to_string(found) + (found == 1 ? " distinct row" : " distinct rows")
+         + (weighted ? " of weight above 0" : "") + (found == 1 ? " was" : " were")
+         + " found (rows at distance 0 in double precision count as one), " + asked + " were asked for";
+}
+
 std::vector<double> scaled(std::span<double const> weights, int& exponent) {
   double largest = 0;
   for (double const w : weights) largest = std::max(largest, w);

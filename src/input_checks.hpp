@@ -20,6 +20,10 @@ std::string in_digits(double value);
 void check_shape(index n, index d);
 void check_k(index n, index k);
 
+/// The warning where there are fewer distinct rows than were asked for, of weight where rows have weights:
+/// "only 2 distinct rows were found (…), 5 clusters were asked for".
+std::string too_few_rows(index found, bool weighted, std::string const& asked);
+
 /// Weights times the power of two that brings the largest into [1, 2): then w·d² overflows no sooner than d².
 /// Empty where they are so already.
 std::vector<double> scaled(std::span<double const> weights, int& exponent);

@@ -114,9 +114,9 @@ template <class Real> seeding_result seed_checked(seeding_task<Real> const& task
   seeding_result result = find_method<Real>(task.options.init).run(task);
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   if (result.distinct < task.k)
-    result.warnings.push_back("only " + std::to_string(result.distinct) + " distinct rows were found, "
-                              + std::to_string(task.k)
-                              + " starting centroids were asked for: the others repeat them");
+    result.warnings.push_back(too_few_rows(result.distinct, !task.points.weights.empty(),
+                                           std::to_string(task.k) + " starting centroids")
+                              + ": the others repeat them");
   else
     result.distinct = count_distinct(result.centroids); // equal rows may have been drawn
   return result;

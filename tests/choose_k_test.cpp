@@ -136,6 +136,18 @@ TEST(choose_k, warm_starts_make_the_inertia_fall) {
   EXPECT_GT(rises(false), 0); // fresh starts alone are not always lucky
 }
 
+TEST(choose_k, says_once_that_there_are_fewer_distinct_rows) {
+  matrix<double> const x = column({1, 1, 1, 2, 2, 3, 3, 3, 3});
+  auto const warnings = [&](char const* ks, numbers const& w = {}) {
+    return kopse::choose_k(point_set<double>(x.view(), w), kopse::parse_ks(ks)).warnings;
+  };
+  EXPECT_TRUE(warnings("1:3:1").empty());
+  ASSERT_EQ(warnings("1:7:1").size(), 1u);
+  EXPECT_TRUE(names(warnings("1:7:1")[0], {"only 3 distinct rows were", "up to 7 clusters"}));
+  ASSERT_EQ(warnings("2:4:1", {1, 1, 1, 1, 1, 0, 0, 0, 0}).size(), 1u);
+  EXPECT_TRUE(names(warnings("2:4:1", {1, 1, 1, 1, 1, 0, 0, 0, 0})[0], {"only 2 distinct rows of weight"}));
+}
+
 TEST(choose_k, refuses_what_cannot_be) {
   matrix<double> const x = column({0, 1, 2});
   auto const refused = [&](std::vector<index> ks, kopse::choose_options const& o = {}) {
