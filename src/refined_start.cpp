@@ -19,6 +19,7 @@
 #include "kopse/kmeans.hpp"
 #include "kopse/random.hpp"
 #include "mass_table.hpp"
+#include "memory.hpp"
 #include "seeding_methods.hpp"
 #include "squares.hpp"
 #include "step_common.hpp"
@@ -85,6 +86,8 @@ template <class Real> seeding_result refined_start(seeding_task<Real> const& tas
   if (n <= k) return plus_plus(task);
   options fitting = fit_options(o);
   random_stream const streams(o.seed, static_cast<std::uint32_t>(o.restart)); // a seed for each sample
+  require_memory("refined with " + std::to_string(o.samples) + " samples",
+                 8.0 * static_cast<double>(o.samples) * static_cast<double>(k * points.dims()));
   matrix<double> solutions(o.samples * k, points.dims());
   for (index j = 0; j < o.samples; ++j) {
     // A stream of the seed's own for each sample: those of restarts lie beside one another.

@@ -72,17 +72,21 @@ bool takes_rows(std::string_view init) { return find_method<double>(init).takes_
 
 void resolve(seeding_options& options) {
   options.init = resolve_init(options.init);
-  auto const at_least = [](index value, index least, char const* what) {
-    if (value < least)
-      throw usage_error(std::string(what) + " = " + std::to_string(value) + ": expected at least "
-                        + std::to_string(least));
+  auto const refuse = [](index value, char const* what, std::string const& expected) {
+    throw usage_error(std::string(what) + " = " + std::to_string(value) + ": expected " + expected);
   };
-  at_least(options.candidates, 0, "candidates");
-  at_least(options.restart, 0, "restart");
-  if (options.restart > std::numeric_limits<std::uint32_t>::max())
-    throw usage_error("restart = " + std::to_string(options.restart) + ": expected less than 2^32");
-  at_least(options.rounds, 1, "rounds");
-  at_least(options.samples, 1, "samples");
+  auto const at_least = [&](index value, index least, char const* what) {
+    if (value < least) refuse(value, what, "at least " + std::to_string(least));
+  };
+  // Random numbers are numbered by these.
+  auto const numbered = [&](index value, index least, char const* what) {
+    at_least(value, least, what);
+    if (value > std::numeric_limits<std::uint32_t>::max()) refuse(value, what, "less than 2^32");
+  };
+  numbered(options.candidates, 0, "candidates");
+  numbered(options.restart, 0, "restart");
+  numbered(options.rounds, 1, "rounds");
+  numbered(options.samples, 1, "samples");
   at_least(options.sample_rows, 0, "sample_rows");
   if (!(options.oversampling > 0) || std::isinf(options.oversampling))
     throw usage_error("oversampling = " + in_digits(options.oversampling) + ": expected a finite number > 0");

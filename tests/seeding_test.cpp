@@ -422,6 +422,10 @@ TEST(seed, refuses_what_cannot_be) {
   EXPECT_TRUE(names(refused([](auto& o) { o.candidates = -1; }), {"candidates", "-1"}));
   EXPECT_TRUE(names(refused([](auto& o) { o.restart = -1; }), {"restart", "-1"}));
   EXPECT_TRUE(names(refused([](auto& o) { o.rounds = 0; }), {"rounds"}));
+  index const huge = 1000000000000;
+  EXPECT_TRUE(names(refused([&](auto& o) { o.candidates = huge; }), {"candidates", "2^32"}));
+  EXPECT_TRUE(names(refused([&](auto& o) { o.rounds = huge; }), {"rounds", "2^32"}));
+  EXPECT_TRUE(names(refused([&](auto& o) { o.samples = huge; }), {"samples", "2^32"}));
   EXPECT_TRUE(names(refused([](auto& o) { o.samples = 0; }), {"samples"}));
   EXPECT_TRUE(names(refused([](auto& o) { o.sample_rows = -2; }), {"sample_rows"}));
   for (double const bad : {0.0, -1.0, std::nan(""), HUGE_VAL})

@@ -25,10 +25,10 @@ struct seeding_options {
   std::string init = "k-means++"; ///< one of inits()
   std::uint64_t seed = 0;
   index restart = 0;       ///< 0 .. 2^32 - 1: each is a start of its own
-  index candidates = 1;    ///< k-means++: rows drawn a centroid, the best of them taken; 0 = 2 + ⌊ln k⌋
-  index rounds = 5;        ///< k-means||: >= 1
+  index candidates = 1;    ///< k-means++: rows drawn a centroid, the best taken; 0 = 2 + ⌊ln k⌋; < 2^32
+  index rounds = 5;        ///< k-means||: 1 .. 2^32 - 1
   double oversampling = 2; ///< k-means||: rows drawn a round, in units of k; > 0
-  index samples = 10;      ///< refined: >= 1
+  index samples = 10;      ///< refined: 1 .. 2^32 - 1
   index sample_rows = 0;   ///< rows of a sample of refined and coreset; 0 = by n and k (docs/seeding.md)
   std::string tree = "kd"; ///< one of trees(), where none is given
   index leaf_size = 40;
