@@ -20,6 +20,8 @@ struct choose_settings {
   std::string ks;
   choose_options fit;
   bool x_means = false;
+  std::vector<index> numbers; ///< for the sweep
+  k_bounds bounds;            ///< for X-means
   std::string warm = "on", silhouette = "on", weights;
   std::string centroids_out, labels_out, stats, report;
   bool quiet = false;
@@ -31,6 +33,10 @@ load_options check_settings(choose_settings& s) {
   how.threads = s.fit.threads;
   resolve(s.fit);
   s.fit.init = resolve_init(s.fit.init);
+  if (s.x_means)
+    s.bounds = parse_k_bounds(s.ks);
+  else
+    s.numbers = parse_ks(s.ks);
   static constexpr std::array<std::string_view, 2> switches{"on", "off"};
   s.fit.warm = choose("--warm", s.warm, switches) == 0;
   s.fit.silhouette = choose("--silhouette", s.silhouette, switches) == 0;
@@ -65,30 +71,28 @@ template <class Record> Record record_of(choose_settings const& s, table const& 
   return record;
 }
 
-std::string run_sweep(choose_settings& s, std::vector<index> const& ks, table const& data,
-                      std::vector<double> const& weights, double load_seconds, progress& watcher,
-                      std::vector<std::string>& warnings) {
+std::string run_sweep(choose_settings& s, table const& data, std::vector<double> const& weights,
+                      double load_seconds, progress& watcher, std::vector<std::string>& warnings) {
   auto record = record_of<choice_record>(s, data, load_seconds);
   std::size_t done = 0;
   s.fit.on_k = [&](k_scores const& scores) {
-    watcher.phase(fmt::format("k = {} done, {} of {}", scores.k, ++done, ks.size()));
+    watcher.phase(fmt::format("k = {} done, {} of {}", scores.k, ++done, s.numbers.size()));
   };
-  record.result =
-      data.visit([&](auto const& rows) { return choose_k(point_set(rows, std::span(weights)), ks, s.fit); });
+  record.result = data.visit(
+      [&](auto const& rows) { return choose_k(point_set(rows, std::span(weights)), s.numbers, s.fit); });
   if (!s.stats.empty()) save_text(s.stats, choice_stats(record).dump(2) + "\n");
   if (!s.report.empty()) save_text(s.report, choice_html(record));
   warnings = record.result.warnings;
   return table_text(record);
 }
 
-std::string run_x_means(choose_settings const& s, std::vector<index> const& ks, table const& data,
-                        std::vector<double> const& weights, double load_seconds,
-                        std::vector<std::string>& warnings) {
+std::string run_x_means(choose_settings const& s, table const& data, std::vector<double> const& weights,
+                        double load_seconds, std::vector<std::string>& warnings) {
   auto record = record_of<x_means_record>(s, data, load_seconds);
   x_means_options bounded;
   static_cast<options&>(bounded) = s.fit;
-  bounded.least_k = ks.front();
-  bounded.most_k = ks.back();
+  bounded.least_k = s.bounds.least;
+  bounded.most_k = s.bounds.most;
   record.result =
       data.visit([&](auto const& rows) { return x_means(point_set(rows, std::span(weights)), bounded); });
   if (!s.centroids_out.empty()) save(s.centroids_out, record.result.centroids);
@@ -100,7 +104,6 @@ std::string run_x_means(choose_settings const& s, std::vector<index> const& ks, 
 
 void run_choose_k(choose_settings& s) {
   load_options const how = check_settings(s);
-  std::vector<index> const ks = parse_ks(s.ks);
   progress watcher(s.quiet, false);
   stopwatch const watch;
   watcher.phase("reading " + s.data.path);
@@ -113,8 +116,8 @@ void run_choose_k(choose_settings& s) {
   watcher.clear();
   if (!s.quiet)
     for (std::string const& note : notes) complain(note);
-  std::string const text = s.x_means ? run_x_means(s, ks, data, weights, load_seconds, warnings)
-                                     : run_sweep(s, ks, data, weights, load_seconds, watcher, warnings);
+  std::string const text = s.x_means ? run_x_means(s, data, weights, load_seconds, warnings)
+                                     : run_sweep(s, data, weights, load_seconds, watcher, warnings);
   watcher.clear();
   for (std::string const& warning : warnings) complain("warning: " + warning);
   if (!s.quiet) print(text + fmt::format("seconds: {:.3f}\n", watch.seconds()) + wrote(s));
@@ -126,9 +129,10 @@ void add_choice(CLI::App& app, choose_settings& s) {
          "Which k: numbers and ranges between commas. A:B = A, 2A, 4A, ... up to B; A:B:S = every S-th; "
          "A:B:xF = each F times the one before (required)")
       ->type_name("LIST");
-  app.add_flag("--x-means", s.x_means,
-               "Let X-means find k between the least and the largest of these: clusters are split where the "
-               "BIC says so");
+  app.add_flag(
+      "--x-means", s.x_means,
+      "Let X-means find k from the least to the largest number named, A to B of a range: clusters are "
+      "split where the BIC says so");
   app.add_option("--warm", s.warm, "Also start from the centroids of the k before: on or off")
       ->type_name("WORD")
       ->capture_default_str();

@@ -185,54 +185,83 @@ index number(std::string_view text, std::string_view whole) {
 
 constexpr index most_ks = 1000000; // of a list; nobody waits for so many fits
 
-// FIRST:LAST, with ":STEP" or ":xFACTOR".
-void add_range(std::string_view text, std::vector<index>& ks) {
-  std::size_t const colon = text.find(':'), second = text.find(':', colon + 1);
-  index const first = number(text.substr(0, colon), text);
-  bool const has_step = second != std::string_view::npos;
-  index const last = number(text.substr(colon + 1, has_step ? second - colon - 1 : second), text);
-  std::string_view const step = has_step ? text.substr(second + 1) : "x2";
-  if (last < first) throw usage_error("k '" + std::string(text) + "': the last is below the first");
-  auto const add = [&](index k) {
+// A part of a list: FIRST:LAST, with ":STEP" or ":xFACTOR", or a number, which is both ends.
+struct k_range {
+  std::string_view text;
+  index first = 0, last = 0;
+  index step = 0;    // 0: by factor
+  double factor = 2; // > 1
+};
+
+k_range range_of(std::string_view text) {
+  k_range range{text};
+  std::size_t const colon = std::min(text.find(':'), text.size());
+  range.first = range.last = number(text.substr(0, colon), text);
+  if (colon == text.size()) return range;
+  std::size_t const second = std::min(text.find(':', colon + 1), text.size());
+  range.last = number(text.substr(colon + 1, second - colon - 1), text);
+  if (range.last < range.first)
+    throw usage_error("k '" + std::string(text) + "': the last is below the first");
+  if (second == text.size()) return range;
+  std::string_view const step = text.substr(second + 1);
+  if (!step.starts_with('x')) {
+    range.step = number(step, text);
+    return range;
+  }
+  auto const [end, problem] = std::from_chars(step.data() + 1, step.data() + step.size(), range.factor);
+  if (problem != std::errc{} || end != step.data() + step.size() || !(range.factor > 1)
+      || std::isinf(range.factor))
+    throw usage_error("k '" + std::string(text) + "': the factor after x must be a number above 1");
+  return range;
+}
+
+void add(k_range const& range, std::vector<index>& ks) {
+  auto const too_many = [&] {
+    throw usage_error("k '" + std::string(range.text) + "': more than " + std::to_string(most_ks)
+                      + " numbers");
+  };
+  auto const add_one = [&](index k) {
     if (!ks.empty() && ks.back() == k) return;
-    if (std::ssize(ks) == most_ks)
-      throw usage_error("k '" + std::string(text) + "': more than " + std::to_string(most_ks) + " numbers");
+    if (std::ssize(ks) == most_ks) too_many();
     ks.push_back(k);
   };
-  if (!step.starts_with('x')) {
-    index const by = number(step, text);
-    for (index k = first;; k += by) {
-      add(k);
-      if (last - k < by) return;
+  if (range.step > 0) {
+    for (index k = range.first;; k += range.step) {
+      add_one(k);
+      if (range.last - k < range.step) return;
     }
   }
-  double factor = 0;
-  auto const [end, problem] = std::from_chars(step.data() + 1, step.data() + step.size(), factor);
-  if (problem != std::errc{} || end != step.data() + step.size() || !(factor > 1) || std::isinf(factor))
-    throw usage_error("k '" + std::string(text) + "': the factor after x must be a number above 1");
-  double const end_of_list = static_cast<double>(last);
-  if (std::log(end_of_list / static_cast<double>(first)) > std::log(factor) * static_cast<double>(most_ks))
-    throw usage_error("k '" + std::string(text) + "': more than " + std::to_string(most_ks) + " numbers");
-  for (double k = static_cast<double>(first); k <= end_of_list * (1 + 1e-9); k *= factor)
-    add(k >= end_of_list ? last : static_cast<index>(std::llround(k)));
+  auto const first = static_cast<double>(range.first), last = static_cast<double>(range.last);
+  if (std::log(last / first) > std::log(range.factor) * static_cast<double>(most_ks)) too_many();
+  for (double k = first; k <= last * (1 + 1e-9); k *= range.factor)
+    add_one(k >= last ? range.last : static_cast<index>(std::llround(k)));
+}
+
+template <class F> void for_each_range(std::string_view text, F const& f) {
+  for (std::size_t at = 0; at <= text.size();) {
+    std::size_t const comma = std::min(text.find(',', at), text.size());
+    f(range_of(text.substr(at, comma - at)));
+    at = comma + 1;
+  }
 }
 
 } // namespace
 
 std::vector<index> parse_ks(std::string_view text) {
   std::vector<index> ks;
-  for (std::size_t at = 0; at <= text.size();) {
-    std::size_t const comma = std::min(text.find(',', at), text.size());
-    std::string_view const part = text.substr(at, comma - at);
-    if (part.find(':') == std::string_view::npos)
-      ks.push_back(number(part, part));
-    else
-      add_range(part, ks);
-    at = comma + 1;
-  }
+  for_each_range(text, [&](k_range const& range) { add(range, ks); });
   std::sort(ks.begin(), ks.end());
   ks.erase(std::unique(ks.begin(), ks.end()), ks.end());
   return ks;
+}
+
+k_bounds parse_k_bounds(std::string_view text) {
+  k_bounds bounds{std::numeric_limits<index>::max(), 0};
+  for_each_range(text, [&](k_range const& range) {
+    bounds.least = std::min(bounds.least, range.first);
+    bounds.most = std::max(bounds.most, range.last);
+  });
+  return bounds;
 }
 
 k_choices choose(std::vector<k_scores> const& curve) {

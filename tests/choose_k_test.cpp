@@ -51,6 +51,20 @@ TEST(parse_ks, lists_ranges_and_geometric_ones) {
     EXPECT_TRUE(names(message<kopse::usage_error>([&] { kopse::parse_ks(bad); }), {"k '"})) << bad;
 }
 
+// The numbers of 1:5000 end at 4096; that is no reason for X-means to.
+TEST(parse_k_bounds, are_the_ends_as_written) {
+  auto const bounds = [](char const* text) {
+    kopse::k_bounds const b = kopse::parse_k_bounds(text);
+    return std::pair(b.least, b.most);
+  };
+  EXPECT_EQ(bounds("1:5000"), std::pair(index{1}, index{5000}));
+  EXPECT_EQ(bounds("3"), std::pair(index{3}, index{3}));
+  EXPECT_EQ(bounds("40,2:9:3,7"), std::pair(index{2}, index{40}));
+  EXPECT_EQ(bounds("1:2000000000:1"), std::pair(index{1}, index{2000000000})); // no list is made
+  for (char const* bad : {"", "0", "5:2", "2:9:0", "2:9:x1", "2,"})
+    EXPECT_TRUE(names(message<kopse::usage_error>([&] { kopse::parse_k_bounds(bad); }), {"k '"})) << bad;
+}
+
 TEST(scores, are_their_formulas) {
   // Two clusters of 3 and 1 rows in the plane: L and both criteria worked out by hand.
   numbers const weights = {3, 1};

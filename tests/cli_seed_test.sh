@@ -74,6 +74,9 @@ test_x_means() {
   [ "$(wc -l <centroids.csv)" = 9 ] || fail 'not nine centroids'
   run predict nine.csv --centroids centroids.csv -l again.npy -q && expect_same labels.npy again.npy
   run choose-k nine.csv -k 2:4 --x-means && expect_rc 0 && expect_out '^k: [234]$'
+  run choose-k nine.csv -k 1:7 --x-means && expect_rc 0 && expect_out '^k: [567]$' # not 4, the last power of two
+  run choose-k nine.csv -k 1:901 --x-means && expect_error 2 'k = 901 is more than the 900 rows'
+  run choose-k nine.csv -k 7:1 --x-means && expect_error 2 "'7:1'"
   run choose-k nine.csv -k 2:4 --x-means --report none.html && expect_error 2 '--report'
 }
 

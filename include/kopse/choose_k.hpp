@@ -56,6 +56,13 @@ struct choice_result {
 /// part.
 std::vector<index> parse_ks(std::string_view text);
 
+/// The least and the largest number that such a list names, the ends of ranges as they are written: 1 and
+/// 5000 of `1:5000`, though its numbers end at 4096. Bounds for X-means.
+struct k_bounds {
+  index least = 0, most = 0;
+};
+k_bounds parse_k_bounds(std::string_view text);
+
 /// Fits for each of `ks` (1 .. n), options.restarts starts each and a warm one; the least inertia counts.
 /// Throws what fit() does.
 choice_result choose_k(point_set<double> points, std::vector<index> ks, choose_options const& options = {},
