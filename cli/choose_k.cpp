@@ -80,8 +80,10 @@ std::string run_sweep(choose_settings& s, table const& data, std::vector<double>
   };
   record.result = data.visit(
       [&](auto const& rows) { return choose_k(point_set(rows, std::span(weights)), s.numbers, s.fit); });
-  if (!s.stats.empty()) save_text(s.stats, choice_stats(record).dump(2) + "\n");
-  if (!s.report.empty()) save_text(s.report, choice_html(record));
+  output_files out;
+  if (!s.stats.empty()) out.save_text(s.stats, choice_stats(record).dump(2) + "\n");
+  if (!s.report.empty()) out.save_text(s.report, choice_html(record));
+  out.commit();
   warnings = record.result.warnings;
   return table_text(record);
 }
@@ -95,9 +97,11 @@ std::string run_x_means(choose_settings const& s, table const& data, std::vector
   bounded.most_k = s.bounds.most;
   record.result =
       data.visit([&](auto const& rows) { return x_means(point_set(rows, std::span(weights)), bounded); });
-  if (!s.centroids_out.empty()) save(s.centroids_out, record.result.centroids);
-  if (!s.labels_out.empty()) save(s.labels_out, std::span<label const>(record.result.labels));
-  if (!s.stats.empty()) save_text(s.stats, choice_stats(record).dump(2) + "\n");
+  output_files out;
+  if (!s.centroids_out.empty()) out.save(s.centroids_out, record.result.centroids);
+  if (!s.labels_out.empty()) out.save(s.labels_out, std::span<label const>(record.result.labels));
+  if (!s.stats.empty()) out.save_text(s.stats, choice_stats(record).dump(2) + "\n");
+  out.commit();
   warnings = record.result.warnings;
   return table_text(record);
 }

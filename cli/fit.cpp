@@ -61,14 +61,16 @@ std::vector<std::string> column_names(table const& data, load_options const& how
 
 void write_outputs(fit_settings const& settings, run_record& run, table const& data) {
   stopwatch const watch;
-  if (!settings.centroids_out.empty()) save(settings.centroids_out, run.result.centroids);
-  if (!settings.labels_out.empty()) save(settings.labels_out, std::span<label const>(run.result.labels));
+  output_files out;
+  if (!settings.centroids_out.empty()) out.save(settings.centroids_out, run.result.centroids);
+  if (!settings.labels_out.empty()) out.save(settings.labels_out, std::span<label const>(run.result.labels));
   run.write_seconds = watch.seconds();
   if (!settings.stats.empty()) {
     run.pass_seconds = measure_pass(data, run.threads);
-    save_text(settings.stats, stats(run).dump(2) + "\n");
+    out.save_text(settings.stats, stats(run).dump(2) + "\n");
   }
-  if (!settings.report.empty()) save_text(settings.report, report_html(run, data));
+  if (!settings.report.empty()) out.save_text(settings.report, report_html(run, data));
+  out.commit();
 }
 
 std::string summary(fit_settings const& settings, run_record const& run) {

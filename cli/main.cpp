@@ -15,10 +15,10 @@ namespace {
 
 using namespace kopse;
 
-/// Ends at once, in any phase: outputs appear by renaming, so only the temporary file is to be cleared away.
+/// Ends at once, in any phase: outputs appear by renaming, so only temporary files are to be cleared away.
 /// Everything called here may be called in a signal handler.
 extern "C" void end_by_signal(int signal) {
-  if (char const* file = unfinished_file(); file[0] != '\0') unlink(file);
+  remove_unfinished_files();
   cli::end_progress_line();
   _exit(128 + signal);
 }
@@ -32,6 +32,7 @@ void handle_signals() {
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
   std::signal(SIGPIPE, SIG_IGN); // writing then fails with EPIPE, which print() reports
+  std::signal(SIGXFSZ, SIG_IGN); // and with EFBIG past the limit on file sizes (ulimit -f)
 }
 
 int run(int argc, char** argv) {

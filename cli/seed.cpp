@@ -40,9 +40,10 @@ load_options check_settings(seed_settings& settings) {
 }
 
 void write_outputs(seed_settings const& settings, table const& data, seeding_result const& found) {
-  save(settings.centroids_out, found.centroids);
+  output_files out;
+  out.save(settings.centroids_out, found.centroids);
   if (!settings.rows_out.empty())
-    save_text(settings.rows_out, fmt::format("{}\n", fmt::join(found.rows, "\n")));
+    out.save_text(settings.rows_out, fmt::format("{}\n", fmt::join(found.rows, "\n")));
   nlohmann::ordered_json const json{{"n", data.rows()},
                                     {"d", data.cols()},
                                     {"k", settings.k},
@@ -53,7 +54,8 @@ void write_outputs(seed_settings const& settings, table const& data, seeding_res
                                     {"node_scores", found.work.node_scores},
                                     {"seconds", found.seconds},
                                     {"version", version()}};
-  if (!settings.stats.empty()) save_text(settings.stats, json.dump(2) + "\n");
+  if (!settings.stats.empty()) out.save_text(settings.stats, json.dump(2) + "\n");
+  out.commit();
 }
 
 void run_seed(seed_settings& settings) {

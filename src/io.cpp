@@ -28,15 +28,6 @@ format format_of(std::string const& path) {
                     + "; known are .npy, .csv, .tsv and .txt");
 }
 
-template <class Row> void write_text(std::string const& path, index rows, Row const& put_row) {
-  io::output_file file(path);
-  for (index i = 0; i < rows; ++i) {
-    put_row(file, i);
-    file.put('\n');
-  }
-  file.commit();
-}
-
 /// The length of the UTF-8 sequence at the start of `bytes` if it is valid and shows something, else 0.
 std::size_t shown_length(std::string_view bytes) {
   auto const byte = [&](std::size_t i) { return static_cast<unsigned char>(bytes[i]); };
@@ -124,27 +115,68 @@ std::vector<double> load_vector(std::string const& path, int threads) {
   });
 }
 
-void save(std::string const& path, matrix_view<double> values) {
+struct output_files::parts {
+  std::vector<std::unique_ptr<io::output_file>> files;
+
+  template <class Put> void write(std::string const& path, Put const& put) {
+    put(*files.emplace_back(std::make_unique<io::output_file>(path)));
+    files.back()->finish();
+  }
+};
+
+output_files::output_files() : parts_(std::make_unique<parts>()) {}
+output_files::~output_files() = default;
+
+void output_files::save(std::string const& path, matrix_view<double> values) {
   format const which = format_of(path);
-  if (which == format::npy) return io::save_npy(path, values);
-  write_text(path, values.rows(), [&](io::output_file& file, index i) {
-    for (index j = 0; j < values.cols(); ++j) {
-      if (j > 0) file.put(which == format::csv ? ',' : '\t');
-      file.put_number(values(i, j));
+  parts_->write(path, [&](io::output_file& file) {
+    if (which == format::npy) return io::put_npy(file, values);
+    for (index i = 0; i < values.rows(); ++i) {
+      for (index j = 0; j < values.cols(); ++j) {
+        if (j > 0) file.put(which == format::csv ? ',' : '\t');
+        file.put_number(values(i, j));
+      }
+      file.put('\n');
     }
   });
 }
 
+void output_files::save(std::string const& path, std::span<label const> labels) {
+  format const which = format_of(path);
+  parts_->write(path, [&](io::output_file& file) {
+    if (which == format::npy) return io::put_npy(file, labels);
+    for (label const each : labels) {
+      file.put_number(each);
+      file.put('\n');
+    }
+  });
+}
+
+void output_files::save_text(std::string const& path, std::string_view text) {
+  parts_->write(path, [&](io::output_file& file) { file.write(text); });
+}
+
+void output_files::commit() {
+  for (auto const& file : parts_->files) file->put_in_place();
+  parts_->files.clear();
+}
+
+void save(std::string const& path, matrix_view<double> values) {
+  output_files one;
+  one.save(path, values);
+  one.commit();
+}
+
 void save(std::string const& path, std::span<label const> labels) {
-  if (format_of(path) == format::npy) return io::save_npy(path, labels);
-  write_text(path, std::ssize(labels),
-             [&](io::output_file& file, index i) { file.put_number(labels[static_cast<std::size_t>(i)]); });
+  output_files one;
+  one.save(path, labels);
+  one.commit();
 }
 
 void save_text(std::string const& path, std::string_view text) {
-  io::output_file file(path);
-  file.write(text);
-  file.commit();
+  output_files one;
+  one.save_text(path, text);
+  one.commit();
 }
 
 void check_save(std::string const& path) {

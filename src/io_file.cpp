@@ -3,7 +3,7 @@
 //
 // Writing: bytes go to "<target>.<pid>-<number>.part" in the target's directory, and rename() puts it over
 // the target after the last one, so that a reader sees the old file or the new one, never a part. Whatever
-// fails on the way removes the temporary file. Its name stands in a static buffer for signal handlers.
+// fails on the way removes the temporary file. Its name stands in a static table for signal handlers.
 
 #include <atomic>
 #include <cerrno>
@@ -22,18 +22,29 @@
 namespace kopse {
 namespace {
 
-char unfinished[PATH_MAX + 64] = "";
-std::mutex one_writer;
+/// A temporary file, for signal handlers: of one that is `there` the name is whole.
+struct unfinished_file {
+  std::atomic<bool> taken, there;
+  char name[PATH_MAX + 64];
+};
+constinit unfinished_file unfinished[32]{}; // more at once are written too, but a signal leaves them behind
 
-/// The first byte is written last: a handler sees "" or the whole name.
-void publish(std::string const& name) {
-  name.copy(unfinished + 1, name.size() - 1, 1);
-  unfinished[name.size()] = '\0';
-  std::atomic_ref<char>(unfinished[0]).store(name[0], std::memory_order_release);
-  std::atomic_signal_fence(std::memory_order_seq_cst);
+/// Its number in the table, or -1.
+int publish(std::string const& name) {
+  for (unfinished_file& file : unfinished) {
+    if (file.taken.exchange(true)) continue;
+    file.name[name.copy(file.name, sizeof file.name - 1)] = '\0';
+    file.there = true;
+    return static_cast<int>(&file - unfinished);
+  }
+  return -1;
 }
 
-void withdraw() { std::atomic_ref<char>(unfinished[0]).store('\0', std::memory_order_release); }
+void withdraw(int number) {
+  if (number < 0) return;
+  unfinished[number].there = false;
+  unfinished[number].taken = false;
+}
 
 std::string directory_of(std::string const& path) {
   auto const slash = path.rfind('/');
@@ -58,7 +69,10 @@ bool is_stream(std::string const& path) {
 
 } // namespace
 
-char const* unfinished_file() noexcept { return unfinished; }
+void remove_unfinished_files() noexcept {
+  for (unfinished_file const& file : unfinished)
+    if (file.there) ::unlink(file.name);
+}
 
 namespace io {
 
@@ -108,8 +122,7 @@ void check_target(std::string const& path) {
   }
 }
 
-output_file::output_file(std::string const& path) : alone_(one_writer), buffer_(std::size_t{1} << 18) {
-  path_ = path;
+output_file::output_file(std::string const& path) : path_(path), buffer_(std::size_t{1} << 18) {
   check_target(path);
   if (is_stream(path)) { // renaming over /dev/null would put an end to it
     descriptor_ = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
@@ -121,11 +134,11 @@ output_file::output_file(std::string const& path) : alone_(one_writer), buffer_(
   std::string const stem = target_ + "." + std::to_string(::getpid()) + "-";
   for (int number = 0; descriptor_ < 0; ++number) {
     temporary_ = stem + std::to_string(number) + ".part";
-    if (temporary_.size() >= sizeof unfinished) fail(ENAMETOOLONG);
+    if (temporary_.size() >= sizeof unfinished[0].name) fail(ENAMETOOLONG);
     descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (descriptor_ < 0 && (errno != EEXIST || number == 1000)) fail(errno);
   }
-  publish(temporary_);
+  published_ = publish(temporary_);
   struct stat old {};
   if (::stat(target_.c_str(), &old) == 0 && ::fchmod(descriptor_, old.st_mode & 07777) != 0) {
     // Some file systems know no modes: the new file then has the usual one.
@@ -136,7 +149,7 @@ output_file::~output_file() {
   if (descriptor_ >= 0) ::close(descriptor_);
   if (temporary_.empty()) return;
   ::unlink(temporary_.c_str());
-  withdraw();
+  withdraw(published_);
 }
 
 void output_file::write(std::string_view bytes) {
@@ -161,14 +174,18 @@ void output_file::write_out(char const* data, std::size_t size) {
   }
 }
 
-void output_file::commit() {
+void output_file::finish() {
   flush();
+  buffer_ = {};
   int const closed = ::close(std::exchange(descriptor_, -1)); // quotas and network disks speak up only here
   if (closed != 0 && errno != EINTR) fail(errno);
+}
+
+void output_file::put_in_place() {
   if (temporary_.empty()) return;
   if (::rename(temporary_.c_str(), target_.c_str()) != 0) fail(errno);
   temporary_.clear();
-  withdraw();
+  withdraw(published_);
 }
 
 void output_file::fail(int code) const { throw error("cannot write " + path_ + ": " + reason(code)); }

@@ -5,7 +5,6 @@
 
 #include <charconv>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <string>
 #include <string_view>
@@ -32,14 +31,14 @@ private:
   std::size_t size_ = 0;
 };
 
-/// Writes `path` whole or not at all: into a temporary file beside it, which commit() renames over it.
-/// A target that is no regular file (/dev/stdout, a pipe) is written directly. One thread writes at a time.
+/// Writes `path` whole or not at all: into a temporary file beside it, which put_in_place() renames over it.
+/// A target that is no regular file (/dev/stdout, a pipe) is written directly.
 class output_file {
 public:
   explicit output_file(std::string const& path); ///< throws error: no directory, a directory, no permission
   output_file(output_file const&) = delete;
   output_file& operator=(output_file const&) = delete;
-  ~output_file(); ///< without commit() the temporary file is removed
+  ~output_file(); ///< a temporary file that is not in its place is removed
 
   void write(std::string_view bytes);
   void put(char c) { write({&c, 1}); }
@@ -50,20 +49,21 @@ public:
     char* const first = buffer_.data() + used_;
     used_ += static_cast<std::size_t>(std::to_chars(first, first + longest, value).ptr - first);
   }
-  void commit();
+  void finish(); ///< the last bytes are written; what can fail has failed
+  void put_in_place();
 
 private:
   void flush();
   void write_out(char const* data, std::size_t size);
   [[noreturn]] void fail(int code) const;
 
-  std::unique_lock<std::mutex> alone_;
   std::string path_;      // as the user wrote it, for messages
   std::string target_;    // the same with links followed: the link stays, its file is replaced
   std::string temporary_; // "" when the target is written directly
   std::vector<char> buffer_;
   std::size_t used_ = 0;
   int descriptor_ = -1;
+  int published_ = -1; // where its name stands for signal handlers
 };
 
 /// Throws what output_file would throw before its first byte.
@@ -79,8 +79,8 @@ std::string printable(std::string_view bytes, std::size_t most = 40);
 table load_text(mapped_file const& file, load_options const& options, char usual);
 table load_npy(std::shared_ptr<mapped_file const> file, load_options const& options);
 
-void save_npy(std::string const& path, matrix_view<double> values);
-void save_npy(std::string const& path, std::span<label const> labels);
+void put_npy(output_file& file, matrix_view<double> values);
+void put_npy(output_file& file, std::span<label const> labels);
 
 /// `columns` when it is not empty, else all of 0 … count − 1. Throws usage_error for one that is not there.
 std::vector<index> chosen_columns(std::string const& path, std::vector<index> const& columns, index count);

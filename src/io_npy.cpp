@@ -207,22 +207,18 @@ table load_npy(std::shared_ptr<mapped_file const> file, load_options const& opti
   return convert_any(*file, header, columns);
 }
 
-void save_npy(std::string const& path, matrix_view<double> values) {
-  output_file file(path);
+void put_npy(output_file& file, matrix_view<double> values) {
   file.write(header_text("f8", std::to_string(values.rows()) + ", " + std::to_string(values.cols())));
   if (values.stride() == values.cols())
     file.write(bytes_of(values.row(0), values.rows() * values.cols()));
   else {
     for (index i = 0; i < values.rows(); ++i) file.write(bytes_of(values.row(i), values.cols()));
   }
-  file.commit();
 }
 
-void save_npy(std::string const& path, std::span<label const> labels) {
-  output_file file(path);
+void put_npy(output_file& file, std::span<label const> labels) {
   file.write(header_text("i4", std::to_string(labels.size()) + ","));
   file.write(bytes_of(labels.data(), std::ssize(labels)));
-  file.commit();
 }
 
 } // namespace kopse::io

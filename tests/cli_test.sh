@@ -416,6 +416,45 @@ test_writing_to_a_full_disk() {
   expect_error 1 'standard output'
 }
 
+# What is written last cannot be: nothing of the run is, and what was there before stays.
+test_outputs_appear_together_or_not_at_all() {
+  mkdir -p together && ls -A together >before
+  for command in 'fit points.csv -k 3 -o together/c.csv -l together/l.npy' \
+    'seed points.csv -k 3 -o together/c.csv --rows-out together/l.txt' \
+    'choose-k points.csv -k 1:3 --x-means -o together/c.csv -l together/l.npy'; do
+    rm -f together/*
+    # shellcheck disable=SC2086
+    run $command --stats together/stats.json -q && expect_rc 0
+    rm together/stats.json
+    for file in together/*; do echo old >"$file"; done
+    ls -A together >before
+    if [ -w /dev/full ]; then
+      ln -s /dev/full together/full.json
+      # shellcheck disable=SC2086
+      run $command --stats together/full.json -q && expect_error 1 'cannot write together/full.json: No space left on device'
+      rm together/full.json
+    fi
+    ls -A together >after
+    expect_same before after
+    for file in together/*; do expect_lines "$file" old; done
+  done
+}
+
+test_limit_on_file_sizes() {
+  printf 'old\n' >c.csv
+  printf 'old\n' >l.npy
+  : >after
+  ls -A >before
+  rc=0
+  (ulimit -f 2 && exec "$kopse" fit points.csv -k 3 -o c.csv -l l.npy -q) >out 2>err || rc=$?
+  expect_error 1 'cannot write l.npy: File too large$'
+  ls -A >after
+  expect_same before after
+  expect_lines c.csv old
+  expect_lines l.npy old
+  rm -f c.csv l.npy
+}
+
 test_progress_on_a_terminal() {
   command -v script >/dev/null || return 0
   rc=0

@@ -139,7 +139,6 @@ TEST_F(io_write, full_disk_leaves_the_old_file) {
     EXPECT_EQ(read(dir / name), "old");
   }
   EXPECT_EQ(dir.files(), 2u) << "no temporary file is left";
-  EXPECT_STREQ(unfinished_file(), "");
   size_limit const limit(0);
   EXPECT_THROW(save(dir / "b.csv", values), error); // the last, buffered bytes are checked too
   EXPECT_FALSE(std::filesystem::exists(dir / "b.csv"));
@@ -182,19 +181,51 @@ TEST_F(io_write, links_and_modes_stay) {
   EXPECT_EQ(info.st_mode & 0777, 0640u);
 }
 
-TEST_F(io_write, unfinished_file_is_named_while_it_is_written) {
-  // The reader's end of a pipe as a target would not do: it needs no temporary file. So look from a signal
-  // handler, at the moment the size limit is reached.
-  static std::string seen;
-  static auto const look = [](int) { seen = unfinished_file(); };
-  size_limit const limit(1000);
-  auto const before = std::signal(SIGXFSZ, look);
-  EXPECT_THROW(save_text(dir / "a.csv", std::string(5000, 'x')), error);
-  std::signal(SIGXFSZ, before);
-  EXPECT_TRUE(seen.starts_with(dir / "a.csv" + "." + std::to_string(::getpid()) + "-")
-              && seen.ends_with(".part"))
-      << seen;
-  EXPECT_STREQ(unfinished_file(), "");
+TEST_F(io_write, files_that_belong_together_appear_together) {
+  for (auto const* name : {"a.csv", "b.npy", "c.json"}) write(dir / name, "old");
+  auto const save_all = [&](std::size_t text_size) {
+    output_files together;
+    together.save(dir / "a.csv", values);
+    together.save(dir / "b.npy", std::vector<label>{0, 1});
+    EXPECT_EQ(read(dir / "a.csv"), "old");
+    together.save_text(dir / "c.json", std::string(text_size, 'x'));
+    EXPECT_EQ(dir.files(), 6u);
+    together.commit();
+  };
+  {
+    size_limit const limit(1000);
+    EXPECT_THROW(save_all(5000), error);
+  }
+  for (auto const* name : {"a.csv", "b.npy", "c.json"}) EXPECT_EQ(read(dir / name), "old") << name;
+  EXPECT_EQ(dir.files(), 3u) << "no temporary file is left";
+  save_all(5);
+  EXPECT_EQ(read(dir / "a.csv"), "0.5,1.5,2.5\n-0,-1,-2\n");
+  EXPECT_EQ(load_vector(dir / "b.npy"), (std::vector<double>{0, 1}));
+  EXPECT_EQ(read(dir / "c.json"), "xxxxx");
+  EXPECT_EQ(dir.files(), 3u);
+}
+
+TEST_F(io_write, unfinished_files_can_be_removed_by_a_signal_handler) {
+  // The handler runs at the moment the size limit is reached.
+  static std::size_t before, after;
+  static directory const* here;
+  here = &dir;
+  static auto const look = [](int) {
+    before = here->files();
+    remove_unfinished_files();
+    after = here->files();
+  };
+  auto const old_handler = std::signal(SIGXFSZ, SIG_DFL);
+  {
+    output_files together;
+    together.save_text(dir / "a.csv", "x");
+    size_limit const limit(1000);
+    std::signal(SIGXFSZ, look);
+    EXPECT_THROW(together.save_text(dir / "b.csv", std::string(5000, 'x')), error);
+  }
+  std::signal(SIGXFSZ, old_handler);
+  EXPECT_EQ(before, 2u);
+  EXPECT_EQ(after, 0u);
   EXPECT_EQ(dir.files(), 0u);
 }
 

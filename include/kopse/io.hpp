@@ -82,12 +82,31 @@ void save(std::string const& path, std::span<label const> labels);
 /// Writes a file of text, of any suffix.
 void save_text(std::string const& path, std::string_view text);
 
+/// Several files that belong together: each is written beside its place when it is saved, and commit() puts
+/// all of them there. Where one cannot be written, all that were there before stay as they are.
+class output_files {
+public:
+  output_files();
+  ~output_files(); ///< without commit() nothing is left
+  output_files(output_files const&) = delete;
+  output_files& operator=(output_files const&) = delete;
+
+  void save(std::string const& path, matrix_view<double> values);
+  void save(std::string const& path, std::span<label const> labels);
+  void save_text(std::string const& path, std::string_view text);
+  void commit();
+
+private:
+  struct parts;
+  std::unique_ptr<parts> parts_;
+};
+
 /// Throws what save() would throw before its first byte: suffix, directory, permission. Ask before a long
 /// run.
 void check_save(std::string const& path);
 
-/// The temporary file now being written, or "" : for signal handlers, which may unlink it (a static buffer).
+/// For signal handlers that end the program: removes the temporary files now being written.
 /// A full disk is an error as any other; a program under a file size limit should ignore SIGXFSZ.
-char const* unfinished_file() noexcept;
+void remove_unfinished_files() noexcept;
 
 } // namespace kopse
