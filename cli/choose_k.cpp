@@ -45,7 +45,13 @@ load_options check_settings(choose_settings& s) {
     if (!s.x_means && !path->empty())
       throw usage_error(
           fmt::format("{}: only with --x-means; otherwise kopse fit writes them, once k is chosen", option));
-  if (s.x_means && !s.report.empty()) throw usage_error("--report: not with --x-means");
+  for (auto const& [option, changed] :
+       {std::pair("--report", !s.report.empty()), std::pair("--warm off", !s.fit.warm),
+        std::pair("--silhouette off", !s.fit.silhouette)})
+    if (s.x_means && changed) throw usage_error(fmt::format("{}: not with --x-means", option));
+  seeding_options start;
+  start.init = s.fit.init, start.candidates = s.fit.candidates;
+  check_start(start, s.fit.warm && s.numbers.size() > 1);
   check_outputs({{"--centroids-out", s.centroids_out, {".csv", ".tsv", ".txt", ".npy"}},
                  {"--labels-out", s.labels_out, {".csv", ".tsv", ".txt", ".npy"}},
                  {"--stats", s.stats, {".json"}},
@@ -153,10 +159,9 @@ void add_start(CLI::App& app, choose_settings& s) {
   app.add_option("--init", s.fit.init, fmt::format("How to start: {}", fmt::join(inits(), ", ")))
       ->type_name("NAME")
       ->capture_default_str();
-  add_number(app, "--candidates", s.fit.candidates, index{0},
-             "k-means++: rows drawn a centroid, of which the best is taken; 0 = 2 + ln K");
-  add_number(app, "--seed", s.fit.seed, std::uint64_t{0}, "Seed of the random numbers, 0 to 2^64 - 1");
-  add_number(app, "--restarts", s.fit.restarts, index{1}, "Runs from different starts for each k");
+  add_draws(app, s.fit.seed, s.fit.candidates);
+  add_number(app, "--restarts", s.fit.restarts, index{1}, "Runs from different starts for each k",
+             most_starts);
 }
 
 void add_method(CLI::App& app, choose_settings& s) {

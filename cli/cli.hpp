@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "kopse/io.hpp"
+#include "kopse/seeding.hpp"
 
 namespace CLI {
 class App;
@@ -55,7 +56,8 @@ matrix<double> load_centroids(std::string const& path, std::vector<std::string>&
 
 /// Options for whole numbers in decimal digits, of at least `least`. CLI11 alone would read 010 as 8 and wrap
 /// -1 around.
-void add_number(CLI::App& app, std::string const& names, index& target, index least, std::string const& help);
+void add_number(CLI::App& app, std::string const& names, index& target, index least, std::string const& help,
+                index most = std::numeric_limits<index>::max());
 void add_number(CLI::App& app, std::string const& names, int& target, int least, std::string const& help);
 void add_number(CLI::App& app, std::string const& names, std::uint64_t& target, std::uint64_t least,
                 std::string const& help);
@@ -63,6 +65,15 @@ void add_number(CLI::App& app, std::string const& names, std::uint64_t& target, 
 /// A number of at least `least` (above it, if `above`), not infinite.
 void add_real(CLI::App& app, std::string const& names, double& target, double least, bool above,
               std::string const& help);
+
+/// Most starts of a seed, and most rows, rounds and samples that are drawn for one: random numbers are
+/// numbered by them, and one more would be the first again.
+constexpr index most_starts = index{1} << 32, most_draws = most_starts - 1;
+/// --seed and --candidates.
+void add_draws(CLI::App& app, std::uint64_t& seed, index& candidates);
+/// Refuses what has no effect on `start.init`, unless it has the value that it has anyway. `drawn`: whether
+/// k-means++ draws other centroids beside.
+void check_start(seeding_options const& start, bool drawn = false);
 
 /// --threads; 0, where it is not given, means all.
 void add_threads(CLI::App& app, int& target);

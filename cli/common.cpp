@@ -65,9 +65,13 @@ std::int64_t now() {
 /// "--clusters" of "-k,-c,--clusters".
 std::string long_name(std::string const& names) { return names.substr(names.rfind(',') + 1); }
 
-template <class Int> Int whole_number(std::string_view option, std::string_view text, Int least) {
+template <class Int>
+Int whole_number(std::string_view option, std::string_view text, Int least,
+                 Int most = std::numeric_limits<Int>::max()) {
   Int value{};
   auto const [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (most < std::numeric_limits<Int>::max() && (problem == std::errc::result_out_of_range || value > most))
+    throw usage_error(fmt::format("{} '{}': a whole number of at most {} is expected", option, text, most));
   if (problem == std::errc::result_out_of_range)
     throw usage_error(fmt::format("{} '{}': the number is out of range", option, text));
   if (problem != std::errc{} || end != text.data() + text.size() || value < least)
@@ -76,9 +80,10 @@ template <class Int> Int whole_number(std::string_view option, std::string_view 
 }
 
 template <class Int>
-void add_whole(CLI::App& app, std::string const& names, Int& target, Int least, std::string const& help) {
-  auto const parse = [&target, least, name = long_name(names)](std::string const& text) {
-    target = whole_number(name, text, least);
+void add_whole(CLI::App& app, std::string const& names, Int& target, Int least, std::string const& help,
+               Int most = std::numeric_limits<Int>::max()) {
+  auto const parse = [&target, least, most, name = long_name(names)](std::string const& text) {
+    target = whole_number(name, text, least, most);
   };
   auto* option = app.add_option_function<std::string>(names, parse, help)->type_name("N");
   if (target >= least) option->default_str(fmt::format("{}", target));
@@ -89,9 +94,9 @@ void add_whole(CLI::App& app, std::string const& names, Int& target, Int least, 
 stopwatch::stopwatch() : start_(now()) {}
 double stopwatch::seconds() const { return 1e-9 * static_cast<double>(now() - start_); }
 
-void add_number(CLI::App& app, std::string const& names, index& target, index least,
-                std::string const& help) {
-  add_whole(app, names, target, least, help);
+void add_number(CLI::App& app, std::string const& names, index& target, index least, std::string const& help,
+                index most) {
+  add_whole(app, names, target, least, help, most);
 }
 void add_number(CLI::App& app, std::string const& names, int& target, int least, std::string const& help) {
   add_whole(app, names, target, least, help);
@@ -113,6 +118,28 @@ void add_real(CLI::App& app, std::string const& names, double& target, double le
   app.add_option_function<std::string>(names, parse, help)
       ->type_name("X")
       ->default_str(fmt::format("{}", target));
+}
+
+void add_draws(CLI::App& app, std::uint64_t& seed, index& candidates) {
+  add_number(app, "--seed", seed, std::uint64_t{0}, "Seed of the random numbers, 0 to 2^64 - 1");
+  add_number(app, "--candidates", candidates, index{0},
+             "k-means++, k-means||: rows drawn a centroid, of which the best is taken; 0 = 2 + ln K",
+             most_draws);
+}
+
+void check_start(seeding_options const& start, bool drawn) {
+  seeding_options const usual;
+  using names = std::vector<std::string_view>;
+  auto const check = [&](std::string_view option, bool changed, names const& users) {
+    if (changed && std::find(users.begin(), users.end(), start.init) == users.end())
+      throw usage_error(fmt::format("{}: without effect on --init {}; it is for {}", option, start.init,
+                                    fmt::join(users, " and ")));
+  };
+  check("--candidates", !drawn && start.candidates != usual.candidates, {"k-means++", "k-means||"});
+  check("--rounds", start.rounds != usual.rounds, {"k-means||"});
+  check("--oversampling", start.oversampling != usual.oversampling, {"k-means||"});
+  check("--samples", start.samples != usual.samples, {"refined"});
+  check("--sample-rows", start.sample_rows != usual.sample_rows, {"refined", "coreset"});
 }
 
 void add_threads(CLI::App& app, int& target) {

@@ -26,6 +26,11 @@ load_options check_settings(fit_settings& settings) {
   resolve(settings.fit);
   settings.fit.threads = how.threads; // fit() knows how many are worth it
   settings.fit.init = resolve_init(settings.fit.init);
+  seeding_options start;
+  start.init = settings.fit.init, start.candidates = settings.fit.candidates;
+  check_start(start);
+  if (!settings.initial_centroids.empty() && settings.fit.seed != start.seed)
+    throw usage_error("--seed: without effect beside --initial-centroids, which says where to start");
   static constexpr std::array<std::string_view, 2> policies{"relocate", "keep"};
   static constexpr std::array<empty_policy, 2> meanings{empty_policy::relocate, empty_policy::keep};
   settings.fit.empty = meanings[choose("--empty", settings.allow_empty ? "keep" : settings.empty, policies)];

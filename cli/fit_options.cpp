@@ -37,11 +37,9 @@ void add_start(CLI::App& app, fit_settings& s) {
       ->type_name("NAME")
       ->capture_default_str()
       ->excludes(given);
-  add_number(app, "--candidates", s.fit.candidates, index{0},
-             "k-means++: rows drawn a centroid, of which the best is taken; 0 = 2 + ln K");
-  add_number(app, "--seed", s.fit.seed, std::uint64_t{0}, "Seed of the random numbers, 0 to 2^64 - 1");
+  add_draws(app, s.fit.seed, s.fit.candidates);
   add_number(app, "--restarts", s.fit.restarts, index{1},
-             "Runs from different starts; the least inertia wins");
+             "Runs from different starts; the least inertia wins", most_starts);
   for (char const* other : {"--restarts", "--candidates"}) app.get_option(other)->excludes(given);
 }
 

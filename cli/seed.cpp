@@ -31,6 +31,7 @@ load_options check_settings(seed_settings& settings) {
   if (!settings.rows_out.empty() && !takes_rows(settings.seeding.init))
     throw usage_error(fmt::format("--rows-out {}: the centroids of {} are no points of the data",
                                   settings.rows_out, settings.seeding.init));
+  check_start(settings.seeding);
   choose("--tree", settings.seeding.tree, trees());
   check_outputs({{"--centroids-out", settings.centroids_out, {".csv", ".tsv", ".txt", ".npy"}},
                  {"--rows-out", settings.rows_out, {".csv", ".tsv", ".txt"}},
@@ -89,17 +90,16 @@ void add_method(CLI::App& app, seed_settings& s) {
   app.add_option("--init", s.seeding.init, fmt::format("How to start: {}", fmt::join(inits(), ", ")))
       ->type_name("NAME")
       ->capture_default_str();
-  add_number(app, "--seed", s.seeding.seed, std::uint64_t{0}, "Seed of the random numbers, 0 to 2^64 - 1");
+  add_draws(app, s.seeding.seed, s.seeding.candidates);
   add_number(app, "--restart", s.seeding.restart, index{0},
-             "Which start of this seed, from 0: that of restart 0, 1, ... of kopse fit");
+             "Which start of this seed, from 0: that of restart 0, 1, ... of kopse fit", most_starts - 1);
   app.add_option("--weights", s.weights, "One weight a point, 0 or more, in a file of one column")
       ->type_name("FILE");
-  add_number(app, "--candidates", s.seeding.candidates, index{0},
-             "k-means++: rows drawn a centroid, of which the best is taken; 0 = 2 + ln K");
-  add_number(app, "--rounds", s.seeding.rounds, index{1}, "k-means||: rounds of drawing");
+  add_number(app, "--rounds", s.seeding.rounds, index{1}, "k-means||: rounds of drawing", most_draws);
   add_real(app, "--oversampling", s.seeding.oversampling, 0, true,
            "k-means||: rows drawn a round, in units of K");
-  add_number(app, "--samples", s.seeding.samples, index{1}, "refined: samples that are clustered");
+  add_number(app, "--samples", s.seeding.samples, index{1}, "refined: samples that are clustered",
+             most_draws);
   add_number(app, "--sample-rows", s.seeding.sample_rows, index{0},
              "refined, coreset: rows of a sample; 0 = by the number of points and K");
   app.add_option("--tree", s.seeding.tree,
@@ -115,8 +115,13 @@ void add_output(CLI::App& app, seed_settings& s) {
   app.add_option("-o,--centroids-out", s.centroids_out,
                  "Write the centroids, a row each: .csv .tsv .txt .npy (required)")
       ->type_name("FILE");
-  app.add_option("--rows-out", s.rows_out,
-                 "Write which points they are, counted from 0: .csv .tsv .txt; not of refined and coreset")
+  std::vector<std::string_view> of_rows;
+  std::copy_if(inits().begin(), inits().end(), std::back_inserter(of_rows), takes_rows);
+  app.add_option(
+         "--rows-out", s.rows_out,
+         fmt::format("Write which points they are, counted from 0: .csv .tsv .txt; only with --init {}, "
+                     "whose centroids are points",
+                     fmt::join(of_rows, ", ")))
       ->type_name("FILE");
   app.add_option("--stats", s.stats, "Write what was done, for programs: .json")->type_name("FILE");
   app.add_flag("-q,--quiet", s.quiet, "Print nothing but warnings and errors");

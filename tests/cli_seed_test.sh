@@ -47,6 +47,73 @@ test_seed() {
   expect_no_file none.csv
 }
 
+test_seed_of_few_distinct_points() {
+  printf '7\n7\n8\n7\n' >two.csv
+  for init in 'k-means++' 'k-means||' random; do
+    run seed two.csv -k 4 --init "$init" -o start.csv --rows-out rows.txt -q && expect_rc 0
+    for row in $(<rows.txt); do sed -n "$((row + 1))p" two.csv; done >drawn.csv
+    expect_same start.csv drawn.csv
+  done
+  printf '1e-300\n2e-300\n3e-300\n' >tiny.csv
+  for command in 'fit tiny.csv -k 3' 'seed tiny.csv -k 3 -o start.csv' 'choose-k tiny.csv -k 1:3:1'; do
+    # shellcheck disable=SC2086
+    run $command -q && expect_rc 0 && expect_err '^kopse: warning: only 1 distinct row was found \(rows at distance 0 in double .* 3 '
+    [ "$(wc -l <err)" = 1 ] || fail 'not one warning'
+  done
+}
+
+test_work_of_seeding() {
+  for init in 'k-means++' 'k-means||' bisecting; do
+    run seed points.csv -k 20 --init "$init" -o start.csv --stats stats.json -q && expect_rc 0
+    [ "$(stats '["distances"] > 3000, s["node_scores"] > 20')" = '(True, True)' ] || fail "$init works without work"
+  done
+}
+
+# What has no effect is refused; default values are no harm.
+test_options_without_effect() {
+  for wrong in '--candidates 4 --init random' '--candidates 0 --init bisecting' '--candidates 2 --init coreset'; do
+    # shellcheck disable=SC2086
+    run fit points.csv -k 5 $wrong && expect_error 2 '--candidates: without effect on --init .* for k-means\+\+ and k-means\|\|'
+    # shellcheck disable=SC2086
+    run choose-k points.csv -k 2,3 --warm off $wrong && expect_error 2 '--candidates'
+    # shellcheck disable=SC2086
+    run choose-k points.csv -k 2,3 --x-means $wrong && expect_error 2 '--candidates'
+    # shellcheck disable=SC2086
+    run choose-k points.csv -k 2,3 $wrong && expect_rc 0 # warm starts are drawn by k-means++
+  done
+  for wrong in '--candidates 4 --init refined' '--rounds 3' '--oversampling 1 --init coreset' '--samples 3' \
+    '--sample-rows 50 --init k-means||'; do
+    # shellcheck disable=SC2086
+    run seed points.csv -k 5 -o none.csv $wrong && expect_error 2 "${wrong%% *}: without effect on --init"
+  done
+  expect_no_file none.csv
+  for right in '--candidates 1 --init random' '--rounds 5 --oversampling 2 --samples 10 --sample-rows 0' \
+    '--rounds 3 --candidates 3 --init k-means||' '--samples 3 --sample-rows 50 --init refined'; do
+    # shellcheck disable=SC2086
+    run seed points.csv -k 5 -o start.csv -q $right && expect_rc 0 && expect_no_err
+  done
+  for wrong in '--warm off' '--silhouette off' '--report none.html'; do
+    # shellcheck disable=SC2086
+    run choose-k points.csv -k 2:4 --x-means $wrong && expect_error 2 "${wrong%% *}.*not with --x-means"
+  done
+}
+
+test_numbers_too_large() {
+  for wrong in '--candidates' '--restart' '--rounds' '--samples'; do
+    run seed points.csv -k 5 -o none.csv "$wrong" 1000000000000 && expect_error 2 "$wrong '1000000000000': .* at most 4294967295 "
+  done
+  for command in 'fit points.csv -k 5' 'choose-k points.csv -k 2:4'; do
+    for wrong in '--candidates' '--restarts'; do
+      # shellcheck disable=SC2086
+      run $command "$wrong" 99999999999999999999 && expect_error 2 "$wrong '9*': .* at most 429496729"
+    done
+  done
+  run seed points.csv -k 2999 -o none.csv --init refined --samples 4294967295 && expect_error 1 'refined with 4294967295 samples needs .* of memory'
+  printf '1\n1e300\n' >huge.csv
+  run seed huge.csv -k 1 -o none.csv && expect_error 1 'row 1, column 0 .* is 1e\+300: '
+  expect_no_file none.csv
+}
+
 test_choose_k() {
   run choose-k points.csv -k 1:8,5 --stats stats.json --report choice.html && expect_rc 0 && expect_no_err
   expect_out '^k by knee: ' && expect_out '^k by BIC: [0-9]' && expect_out '^trees built on the points: 1$'

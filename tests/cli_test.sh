@@ -150,6 +150,9 @@ test_initial_centroids_H37() {
   expect_error 2 '--init'
   run fit five.csv -k 2 -I init01.csv --restarts 3
   expect_error 2 '--restarts'
+  run fit five.csv -k 2 -I init01.csv --seed 7
+  expect_error 2 '--seed.*--initial-centroids'
+  run fit five.csv -k 2 -I init01.csv --seed 0 && expect_rc 0
   run fit five.csv -k 2 -I missing.csv
   expect_error 1 'missing.csv'
 }
