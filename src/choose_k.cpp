@@ -73,7 +73,7 @@ private:
     double weight = 0;
     for (double const w : weights) weight += w;
     double const used = static_cast<double>(weights.size());
-    bool const defined = used > 1 && weight > used && run.inertia > 0;
+    bool const defined = used > 1 && weight > used && run.inertia > 0 && std::isfinite(total_);
     s.calinski_harabasz = defined ? ((total_ - run.inertia) / (used - 1)) / (run.inertia / (weight - used))
                                   : std::numeric_limits<double>::quiet_NaN();
     s.silhouette = options_.silhouette ? simplified_silhouette(
@@ -158,7 +158,7 @@ index knee_of(std::vector<k_scores> const& curve) {
   std::vector<std::pair<double, double>> at;
   std::vector<index> ks;
   for (k_scores const& s : curve)
-    if (s.inertia > 0) {
+    if (s.inertia > 0 && std::isfinite(s.inertia)) {
       at.emplace_back(std::log(static_cast<double>(s.k)), std::log(s.inertia));
       ks.push_back(s.k);
     }

@@ -162,6 +162,16 @@ TEST(choose_k, says_once_that_there_are_fewer_distinct_rows) {
   EXPECT_TRUE(names(warnings("2:4:1", {1, 1, 1, 1, 1, 0, 0, 0, 0})[0], {"only 2 distinct rows of weight"}));
 }
 
+// Such weights make the inertia of few clusters infinite; that is no reason to prefer the first that is not.
+TEST(choose_k, of_an_infinite_inertia_nothing_is_chosen) {
+  matrix<double> const x = column({1, 2, 3, 4, 5, 6, 7, 8, 9, 10});
+  kopse::choice_result const got =
+      kopse::choose_k(point_set<double>(x.view(), numbers(10, 1e308)), kopse::parse_ks("1:10:1"));
+  EXPECT_TRUE(std::isinf(got.curve[0].inertia) && std::isfinite(got.curve[8].inertia));
+  for (auto const& s : got.curve) EXPECT_TRUE(std::isnan(s.calinski_harabasz) && std::isnan(s.bic)) << s.k;
+  EXPECT_EQ(got.chosen.calinski_harabasz, 0);
+}
+
 TEST(choose_k, refuses_what_cannot_be) {
   matrix<double> const x = column({0, 1, 2});
   auto const refused = [&](std::vector<index> ks, kopse::choose_options const& o = {}) {

@@ -15,7 +15,7 @@
 namespace kopse {
 
 /// What is said of one k. Weights count as so many rows. Of criteria that are undefined (a silhouette of one
-/// cluster, anything over an inertia of 0) the value is NaN.
+/// cluster, anything over an inertia of 0 or beyond the range of double) the value is NaN.
 struct k_scores {
   index k = 0;
   double inertia = 0;
