@@ -6,12 +6,17 @@ What is refused gets the kind of error that scikit-learn raises, and the place w
 
 from __future__ import annotations
 
+import datetime
+import reprlib
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 Rows = npt.NDArray[np.float64] | npt.NDArray[np.float32]
+
+# What numpy reads as numbers, though it is none.
+NO_NUMBERS = (str, bytes, datetime.date, datetime.time, datetime.timedelta, np.datetime64, np.timedelta64)
 
 
 def as_rows(X: Any, name: str = "X") -> Rows:
@@ -25,15 +30,14 @@ def as_rows(X: Any, name: str = "X") -> Rows:
         For complex data, masked values, anything that is no table of numbers (naming row and column), and
         tables without rows or columns.
     """
-    if hasattr(X, "toarray") and hasattr(X, "nnz"):
-        raise TypeError(
-            f"Sparse data was passed for {name}, but dense data is required. Use '.toarray()' to convert to a "
-            "dense numpy array."
-        )
+    refuse_sparse(X, name)
     refuse_masked(X, name)
+    expect_numbers(X, name)
     array = np.asarray(X)
-    if array.dtype.kind == "c":
-        raise ValueError(f"Complex data not supported: {name} is {array.dtype}")
+    if array.dtype == object and array.size > 0:
+        # Of a data frame: columns of several types, or missing values, which are NaN only in a column by itself.
+        named = [np.asarray(values, np.float64) for label, values in columns(X) if label is not None]
+        array = np.column_stack(named) if named else array
     if array.ndim != 2:
         raise ValueError(
             f"Expected 2D array, got {array.ndim}D array instead for {name}. Reshape your data using "
@@ -42,36 +46,72 @@ def as_rows(X: Any, name: str = "X") -> Rows:
     if 0 in array.shape:
         what = "sample" if array.shape[0] == 0 else "feature"
         raise ValueError(f"Found array with 0 {what}(s) (shape={array.shape}) for {name} while a minimum of 1 is required.")
-    return compact(to_float(array, name))
+    return compact(to_float(array))
 
 
-def to_float(array: npt.NDArray[Any], name: str) -> Rows:
-    """float32 as it is, the rest as float64; the first entry that is no number is named."""
-    if array.dtype in (np.float32, np.float64):
-        return array
-    refuse_dates(array, name)
+def to_float(array: npt.NDArray[Any]) -> Rows:
+    """float32 as it is, the rest as float64."""
+    with np.errstate(over="ignore"):  # of long doubles: to infinity, which the library refuses with its place
+        return array if array.dtype == np.float32 else array.astype(np.float64, copy=False)
+
+
+def expect_numbers(X: Any, name: str) -> None:
+    """Refuses text, dates and durations, complex numbers, and objects that are no numbers, by column and row."""
+    for label, values in columns(X):
+        try:
+            array = np.asarray(values)
+        except (TypeError, ValueError) as error:  # rows of several lengths
+            raise type(error)(f"{name}: {error}") from None
+        kind, where = array.dtype.kind, name + at((), label)
+        if kind == "c":
+            raise ValueError(f"Complex data not supported: {where} is {array.dtype}")
+        if kind in "mM":
+            raise ValueError(f"{where} is {array.dtype}: expected numbers; dates and durations are none")
+        if label is not None and array.ndim != 1:
+            raise ValueError(f"{where}: expected a number in each row, got arrays of shape {array.shape[1:]}")
+        if kind not in "biuf":
+            expect_numbers_in(np.asarray(values, object), name, label)
+
+
+def columns(X: Any) -> list[tuple[Any, Any]]:
+    """Of data frames of pandas and polars and tables of pyarrow: (name, column); anything else is one, and its name None."""
+    if hasattr(X, "iloc") and X.ndim == 2:
+        return list(X.items())
+    if hasattr(X, "get_columns"):
+        return [(column.name, column) for column in X.get_columns()]
+    if hasattr(X, "itercolumns"):
+        return list(zip(X.column_names, X.itercolumns()))
+    return [(None, X)]
+
+
+def expect_numbers_in(objects: npt.NDArray[Any], name: str, label: Any) -> None:
+    """Looks at each only if there is one to be found."""
+    failure: Exception | None = None
     try:
-        return array.astype(np.float64)
-    except (TypeError, ValueError) as error:
-        raise type(error)(f"{name}{first_fault(array)}: {error}") from None
-
-
-def refuse_dates(array: Any, name: str) -> None:
-    """numpy would read them as counts of days or nanoseconds."""
-    if getattr(getattr(array, "dtype", None), "kind", "x") in "mM":
-        raise ValueError(f"{name} is {array.dtype}: expected numbers; dates and durations are none")
-
-
-def first_fault(array: npt.NDArray[Any]) -> str:
-    """Where a table has its first entry that is no number; "" if it has none."""
-    if array.ndim != 2:
-        return ""
-    for place, value in np.ndenumerate(array):
+        objects.astype(np.float64)
+    except (TypeError, ValueError, OverflowError) as error:
+        failure = error
+    if failure is None and not any(issubclass(kind, NO_NUMBERS) for kind in set(map(type, objects.flat))):
+        return
+    for place, value in np.ndenumerate(objects):
+        where = f"{name}{at(place, label)}"
+        if isinstance(value, NO_NUMBERS) or type(value).__name__ == "NAType":  # that of pandas
+            raise ValueError(f"{where}: expected a number, got {reprlib.repr(value)}")
         try:
             float(value)
-        except (TypeError, ValueError):
-            return f", row {place[0]}, column {place[1]} (counted from 0)"
-    return ""
+        except OverflowError:
+            raise ValueError(f"{where}: too large, expected magnitudes up to 1e150") from None
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"{where}: {error}") from None
+    raise ValueError(f"{name}{at((), label)}: {failure}")
+
+
+def at(place: tuple[int, ...], label: Any = None) -> str:
+    """A place in a table, or in a column that has a name."""
+    words = [f", {word} {i}" for word, i in zip(("row", "column"), place)]
+    if label is not None:
+        words.append(f", column {label!r}")
+    return "".join(words) + (" (counted from 0)" if place else "")
 
 
 def compact(array: npt.NDArray[Any]) -> Rows:
@@ -79,26 +119,30 @@ def compact(array: npt.NDArray[Any]) -> Rows:
     return np.require(array, requirements=["C_CONTIGUOUS", "ALIGNED"])
 
 
+def refuse_sparse(X: Any, name: str) -> None:
+    """In scikit-learn's words."""
+    if hasattr(X, "toarray") and hasattr(X, "nnz"):
+        raise TypeError(
+            f"Sparse data was passed for {name}, but dense data is required. Use '.toarray()' to convert to a "
+            "dense numpy array."
+        )
+
+
 def refuse_masked(X: Any, name: str) -> None:
     """numpy would read what is under the mask."""
     if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
-        places = np.argwhere(np.ma.getmaskarray(X))[0]
-        where = ", ".join(f"{word} {i}" for word, i in zip(("row", "column"), places))
-        raise ValueError(f"{name} is masked at {where} (counted from 0): missing values are not supported")
+        place = tuple(np.argwhere(np.ma.getmaskarray(X))[0])
+        raise ValueError(f"{name} is masked at{at(place)[1:]}: missing values are not supported")
 
 
 def as_weights(weights: Any, n: int) -> npt.NDArray[np.float64] | None:
     """One weight a row, as float64; a single number stands for all rows."""
     if weights is None:
         return None
+    refuse_sparse(weights, "sample_weight")
     refuse_masked(weights, "sample_weight")
-    array = np.asarray(weights)
-    if array.dtype.kind == "c":
-        raise ValueError(f"Complex data not supported: sample_weight is {array.dtype}")
-    try:
-        array = array.astype(np.float64, copy=False)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"sample_weight: {error}") from None
+    expect_numbers(weights, "sample_weight")
+    array = to_float(np.asarray(weights)).astype(np.float64, copy=False)
     if array.ndim == 0:
         return np.full(n, float(array))
     if array.ndim != 1:

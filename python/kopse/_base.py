@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Cluster
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from . import _core
-from ._arrays import Rows, as_centers, as_weights, compact, first_fault, refuse_dates, refuse_masked
+from ._arrays import Rows, as_centers, as_weights, compact, expect_numbers, refuse_masked, refuse_sparse
 from ._functions import KMeansResult
 from ._settings import threads
 from ._tree import Tree
@@ -134,18 +134,12 @@ class BaseClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
     def _rows(self, X: Any, reset: bool) -> Rows:
         if isinstance(X, Tree):
             X = X.rows
+        refuse_sparse(X, "X")
         refuse_masked(X, "X")
-        refuse_dates(X, "X")
-        try:
-            # Values are looked at later, by the library, which says where a bad one is.
-            rows = validate_data(
-                self, X, reset=reset, dtype=[np.float64, np.float32], order="C", ensure_all_finite=False
-            )
-        except ValueError as error:
-            place = first_fault(np.asarray(X)) if getattr(X, "dtype", None) == object else ""
-            if place:
-                raise ValueError(f"X{place}: {error}") from None
-            raise
+        expect_numbers(X, "X")
+        # Values are looked at later, by the library, which says where a bad one is: a long double that becomes infinity, too.
+        with np.errstate(over="ignore"):
+            rows = validate_data(self, X, reset=reset, dtype=[np.float64, np.float32], order="C", ensure_all_finite=False)
         return compact(rows)
 
     def _new_rows(self, X: Any) -> Rows:
