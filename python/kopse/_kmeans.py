@@ -7,15 +7,13 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-from sklearn.utils import check_random_state
 
 from . import _core
 from ._arrays import Rows, as_centers, as_weights
 from ._base import BaseClusterer
 from ._functions import DEFAULT_INIT, KMeansResult, result_of
 from ._progress import Callback, Progress
-from ._settings import as_int, options, seed_of, threads
+from ._settings import as_int, options, random_state_of, seed_of, threads
 from ._tree import Tree
 
 AUTO_RUNS = 10  # from a start that is a matter of luck
@@ -33,8 +31,8 @@ class KMeans(BaseClusterer):
         1 to n_samples.
     init : str, callable or array-like of shape (n_clusters, n_features), default='k-means++'
         How to start: one of ``kopse._core.inits``, the starting centers, or ``init(X, n_clusters,
-        random_state=...)`` that returns them. 'k-means++' is greedy, as scikit-learn's: of 2 + ln k rows drawn for
-        a center the best one is taken.
+        random_state=...)`` that returns them, of rows that it can only read. 'k-means++' is greedy, as
+        scikit-learn's: of 2 + ln k rows drawn for a center the best one is taken.
     n_init : 'auto' or int, default='auto'
         Runs from different starts, the least inertia wins. 'auto': 10 for 'random' and a callable, else 1.
     max_iter : int, default=300
@@ -44,8 +42,9 @@ class KMeans(BaseClusterer):
         0: only when no label changes.
     verbose : int, default=0
         1: one line of progress on stderr; 2: a line an iteration.
-    random_state : int, RandomState or None, default=None
-        An int gives the same start every time, on any machine.
+    random_state : int, RandomState, Generator or None, default=None
+        An int, 0 to 2**64 - 1, gives the same start every time, on any machine. A callable `init` is always given a
+        RandomState: of an int below 2**32 or a RandomState the one that scikit-learn would give it.
     copy_x : bool, default=True
         For compatibility. X is never written to.
     algorithm : str, default='auto'
@@ -220,12 +219,14 @@ class KMeans(BaseClusterer):
         callback: Callback | None,
     ) -> KMeansResult:
         runs, o.restarts = o.restarts, 1
-        random = check_random_state(self.random_state)
+        random = random_state_of(self.random_state)
+        seen = rows.view()  # which may be the user's own
+        seen.flags.writeable = False
         if built is None and runs > 1 and _core.uses_tree(o.algorithm):
             built = _core.build_tree(rows, o.tree, o.leaf_size, threads(self.n_jobs))
         best: KMeansResult | None = None
         for number in range(runs):
-            o.start_from(as_centers(init(rows, k, random_state=random), k, rows.shape[1]))
+            o.start_from(as_centers(init(seen, k, random_state=random), k, rows.shape[1]))
             run = result_of(_core.fit(rows, k, o, weights, built, callback))
             run.stats["restart"] = number
             if best is None or run.inertia < best.inertia:

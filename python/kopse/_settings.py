@@ -81,6 +81,15 @@ def seed_of(random_state: Any) -> int:
     raise ValueError(f"{random_state!r} cannot be used to seed: expected an int >= 0, a RandomState, a Generator or None")
 
 
+def random_state_of(random_state: Any) -> np.random.RandomState:
+    """What a callable start is given: scikit-learn's for an int below 2**32, a RandomState or None; for more, one seeded."""
+    if random_state is None or isinstance(random_state, np.random.RandomState):
+        return np.random.mtrand._rand if random_state is None else random_state
+    seed = seed_of(random_state)
+    small = seed < 2**32 and isinstance(random_state, numbers.Integral)
+    return np.random.RandomState(seed if small else np.random.MT19937(seed))
+
+
 def options(
     *,
     k: int,

@@ -77,6 +77,46 @@ def test_restarts_keep_the_least_inertia(rng):
     assert runs[0].inertia_ == singly[0]
 
 
+def test_a_callable_start_may_read_alone(rng):
+    """What it is given may be the user's own array."""
+    X = rng.normal(size=(50, 2))
+    before = X.copy()
+
+    def spoil(rows, k, random_state):
+        rows[:] = 0
+        return rows[:k]
+
+    for data in (X, kopse.Tree(X)):
+        with pytest.raises(ValueError, match="read-only"):
+            kopse.KMeans(3, init=spoil).fit(data)
+    assert (X == before).all() and X.flags.writeable
+    kopse.KMeans(3, init=lambda X, k, random_state: X[:k]).fit(X)
+    assert X.flags.writeable
+
+
+def test_a_callable_start_draws_from_any_random_state(rng):
+    X = rng.normal(size=(300, 2))
+
+    def draw(rows, k, random_state):
+        assert isinstance(random_state, np.random.RandomState)
+        drawn.append(random_state.permutation(300)[:k].tolist())
+        return rows[drawn[-1]]
+
+    drawn = []
+    for state in (lambda: 3, lambda: np.random.RandomState(3), lambda: 2**40, lambda: 2**64 - 1, lambda: np.random.default_rng(3)):
+        drawn.clear()
+        for _ in range(2):
+            kopse.KMeans(9, init=draw, n_init=2, random_state=state()).fit(X)
+        assert drawn[:2] == drawn[2:] and drawn[0] != drawn[1]
+    drawn.clear()
+    kopse.KMeans(9, init=draw, n_init=1, random_state=3).fit(X)
+    assert drawn == [np.random.RandomState(3).permutation(300)[:9].tolist()]  # as scikit-learn's is given
+    kopse.KMeans(9, init=draw).fit(X)
+    for bad in (-1, 2**64, True, "x", 1.5):
+        with pytest.raises(ValueError, match="random_state|cannot be used to seed"):
+            kopse.KMeans(9, init=draw, random_state=bad).fit(X)
+
+
 def test_the_same_seed_is_the_same_start(rng):
     X = rng.normal(size=(300, 2))
     for init in kopse._core.inits:
