@@ -18,7 +18,7 @@ from ._tree import Tree
 from ._warnings import ConvergenceWarning
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class KCurve:
     """What `choose_k` returns: a value for each k, ascending, NaN where a criterion is undefined.
 

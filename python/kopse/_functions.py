@@ -20,7 +20,7 @@ from ._warnings import ConvergenceWarning
 DEFAULT_INIT = "k-means++"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class KMeansResult:
     """What `kmeans` returns.
 

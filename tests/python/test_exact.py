@@ -117,6 +117,13 @@ def test_a_callable_start_draws_from_any_random_state(rng):
             kopse.KMeans(9, init=draw, random_state=bad).fit(X)
 
 
+def test_results_can_be_compared_and_kept_in_sets(rng):
+    X = rng.normal(size=(50, 2))
+    for make in (lambda: kopse.kmeans(X, 3), lambda: kopse.choose_k(X, [2, 3])):
+        one, other = make(), make()
+        assert one == one and one != other and len({one, other, one}) == 2
+
+
 def test_the_same_seed_is_the_same_start(rng):
     X = rng.normal(size=(300, 2))
     for init in kopse._core.inits:
