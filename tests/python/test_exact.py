@@ -34,16 +34,23 @@ def test_a_tree_changes_nothing(rng):
                 assert (plain.labels == over.labels).all() and plain.n_iter == over.n_iter
 
 
-@pytest.mark.parametrize("algorithm", ["lloyd", "hamerly", "dualtree", "frontier"])
-def test_weights_are_repeated_rows(rng, algorithm):
-    X = rng.normal(size=(600, 2))
-    times = rng.integers(1, 5, 600)
-    weighted = fit(X, X[:7], sample_weight=times, algorithm=algorithm)
-    repeated = fit(np.repeat(X, times, axis=0), X[:7], algorithm=algorithm)
-    assert weighted.cluster_centers_.tobytes() == repeated.cluster_centers_.tobytes()
-    assert (weighted.inertia_, weighted.n_iter_) == (repeated.inertia_, repeated.n_iter_)
-    assert (np.repeat(weighted.labels_, times) == repeated.labels_).all()
-    assert weighted.score(X, sample_weight=times) == -weighted.inertia_
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("d, dtype", [(1, np.float64), (2, np.float64), (3, np.float32), (12, np.float64)])
+def test_weights_are_repeated_rows(seed, d, dtype):
+    """From the same start: the same bits, but of inertia, whose w·d² are rounded once and not w times."""
+    rng = np.random.default_rng(seed)
+    X = (rng.standard_t(3, (600, d)) * 10.0 ** rng.integers(-3, 4, d)).astype(dtype)
+    times = rng.integers(0, 6, 600)
+    C = X[times > 0][:7].astype(float)
+    repeated = fit(np.repeat(X, times, axis=0), C)
+    assert fit(X, C).cluster_centers_.tobytes() != repeated.cluster_centers_.tobytes()  # weights matter here
+    for way in every_way(d):
+        weighted = fit(X, C, sample_weight=times, **way)
+        assert weighted.cluster_centers_.tobytes() == repeated.cluster_centers_.tobytes()
+        assert (np.repeat(weighted.labels_, times) == repeated.labels_).all()
+        assert (weighted.labels_ == oracle.nearest(X, repeated.cluster_centers_)).all()
+        assert weighted.inertia_ == pytest.approx(repeated.inertia_, rel=1e-12)
+        assert weighted.score(X, sample_weight=times) == -weighted.inertia_
 
 
 def test_rows_without_weight_pull_nothing(rng):
