@@ -28,7 +28,7 @@ class Progress:
     """
 
     def __init__(self, verbose: int, callback: Callback | None, n: int, k: int, max_iter: int, runs: int = 1) -> None:
-        self.verbose = verbose
+        self.verbose = verbose if sys.stderr is not None else 0  # without a console there is none
         self.callback = callback
         self.pairs = n * k
         self.max_iter = max_iter
@@ -46,13 +46,15 @@ class Progress:
         return self if self.verbose or self.callback is not None else None
 
     def __call__(self, iteration: int, record: Record) -> None:
-        if self.callback is not None:
-            self.callback(iteration, record)
         if iteration == 1:
             self.run += 1
             self.start = time.monotonic() - record["seconds"]
-        if not self.verbose:
-            return
+        if self.verbose:
+            self.show(iteration, record)
+        if self.callback is not None:
+            self.callback(iteration, record)  # at last, for it may change the record
+
+    def show(self, iteration: int, record: Record) -> None:
         seconds = time.monotonic() - self.start
         self.line = self.describe(iteration, record, seconds)
         if self.verbose > 1:

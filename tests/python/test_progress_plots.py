@@ -42,6 +42,22 @@ def test_a_callback_sees_each_iteration(X):
     assert seen.count(1) == 3
 
 
+def test_a_callback_may_keep_or_change_its_record(X, capsys):
+    plain = kopse.kmeans(X, 20)
+
+    def spoil(iteration, record):
+        record["prunes"].clear()
+        record.clear()
+
+    for verbose in (0, 1, 2):
+        run = kopse.kmeans(X, 20, callback=spoil, verbose=verbose)
+        assert [entry["inertia"] for entry in run.stats["trace"]] == [entry["inertia"] for entry in plain.stats["trace"]]
+        assert all(entry["prunes"] for entry in run.stats["trace"])
+    kopse.KMeans(20, callback=spoil, verbose=1).fit(X)
+    assert kopse.choose_k(X, [2, 4], callback=dict.clear).k.tolist() == [2, 4]
+    capsys.readouterr()
+
+
 def test_callbacks_run_in_the_calling_thread(X):
     import threading
 
@@ -73,6 +89,17 @@ def test_a_terminal_has_its_line_written_over(X, monkeypatch):
     with pytest.raises(LookupError):
         kopse.kmeans(X, 20, verbose=1, callback=lambda i, r: {}[i] if i == 2 else None)
     assert terminal.text.endswith("\n")
+
+
+@pytest.mark.parametrize("verbose", [1, 2])
+def test_progress_without_a_console(X, monkeypatch, capsys, verbose):
+    """As under pythonw."""
+    seen = []
+    monkeypatch.setattr(sys, "stderr", None)
+    run = kopse.kmeans(X, 20, verbose=verbose, callback=lambda *entry: seen.append(entry))
+    assert len(seen) == run.n_iter
+    kopse.KMeans(20, verbose=verbose).fit(X)
+    assert capsys.readouterr().out == ""
 
 
 def test_no_progress_unless_asked_for(X, capsys):
