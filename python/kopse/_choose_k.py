@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from . import _core
 from ._arrays import as_rows, as_weights
-from ._settings import as_int, options, seed_of
+from ._settings import as_callback, as_ks, options, seed_of
 from ._tree import Tree
 from ._warnings import ConvergenceWarning
 
@@ -73,7 +73,7 @@ def choose_k(
     Parameters
     ----------
     X : array-like of shape (n_samples, n_features), or Tree
-    ks : iterable of int, or str
+    ks : int, iterable of int, or str
         Which k, 1 to n_samples. '2:4096' is 2, 4, 8, ... 4096; '2:100:7' is 2, 9, 16, ...; '2:1000:x1.5' takes each
         1.5 times the one before; several of these or single numbers between commas.
     sample_weight : array-like of shape (n_samples,), float or None
@@ -115,7 +115,7 @@ def choose_k(
     over = X._built if isinstance(X, Tree) else None
     rows = X.rows if isinstance(X, Tree) else as_rows(X)
     n, d = rows.shape
-    numbers = _core.parse_ks(ks) if isinstance(ks, str) else [as_int(k, "each of ks", 1) for k in ks]
+    numbers = as_ks(ks)
     if not numbers:
         raise ValueError("ks is empty: expected at least one number of clusters")
     largest = max(numbers)
@@ -129,7 +129,8 @@ def choose_k(
     )  # fmt: skip
     o.init = init
     o.seed = seed_of(random_state)
-    found = _core.choose_k(rows, numbers, o, bool(warm), bool(silhouette), as_weights(sample_weight, n), over, callback)
+    weights, callback = as_weights(sample_weight, n), as_callback(callback)
+    found = _core.choose_k(rows, numbers, o, bool(warm), bool(silhouette), weights, over, callback)
     for message in found["warnings"]:
         warnings.warn(message, ConvergenceWarning, stacklevel=2)
     entries = found["curve"]

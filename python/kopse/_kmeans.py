@@ -177,7 +177,7 @@ class KMeans(BaseClusterer):
         )  # fmt: skip
         weights = as_weights(sample_weight, n)
         built = X._built if isinstance(X, Tree) else None
-        with Progress(int(self.verbose), self.callback, n, k, o.max_iter, o.restarts) as progress:
+        with Progress(self.verbose, self.callback, n, k, o.max_iter, o.restarts) as progress:
             if callable(self.init):
                 run = self._fit_from_callable(self.init, rows, k, o, weights, built, progress.wanted)
             else:
@@ -188,7 +188,7 @@ class KMeans(BaseClusterer):
         return self
 
     def _runs(self) -> int:
-        if self.n_init == "auto":
+        if isinstance(self.n_init, str) and self.n_init == "auto":
             return AUTO_RUNS if callable(self.init) or isinstance(self.init, str) and self.init == "random" else 1
         runs = as_int(self.n_init, "n_init", 1, 2**31)
         if runs > 1 and not callable(self.init) and not isinstance(self.init, str):

@@ -9,6 +9,8 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any, TextIO
 
+from ._settings import as_callback, as_verbose
+
 Record = dict[str, Any]
 Callback = Callable[[int, Record], object]
 
@@ -28,8 +30,8 @@ class Progress:
     """
 
     def __init__(self, verbose: int, callback: Callback | None, n: int, k: int, max_iter: int, runs: int = 1) -> None:
-        self.verbose = verbose if sys.stderr is not None else 0  # without a console there is none
-        self.callback = callback
+        self.verbose = as_verbose(verbose) if sys.stderr is not None else 0  # without a console there is none
+        self.callback = as_callback(callback)
         self.pairs = n * k
         self.max_iter = max_iter
         self.run, self.runs = 0, runs

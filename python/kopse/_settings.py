@@ -28,9 +28,44 @@ def as_int(value: Any, name: str, least: int, most: int | None = None) -> int:
 
 def as_tol(value: Any) -> float:
     """A tolerance: a number >= 0."""
-    if not isinstance(value, numbers.Real) or isinstance(value, bool) or math.isnan(value) or value < 0:
+    if not isinstance(value, numbers.Real) or isinstance(value, bool) or value != value or value < 0:
         raise ValueError(f"tol must be a float >= 0. Got {value!r} instead.")
-    return float(value)
+    try:
+        return float(value)
+    except OverflowError:  # an int of hundreds of digits
+        return math.inf
+
+
+def as_verbose(value: Any) -> int:
+    """0, 1 or 2; True is 1."""
+    return int(value) if isinstance(value, (bool, np.bool_)) else as_int(value, "verbose", 0)
+
+
+def as_callback(value: Any) -> Any:
+    """A callable, or None."""
+    if value is not None and not callable(value):
+        raise ValueError(f"callback must be callable or None. Got {value!r} instead.")
+    return value
+
+
+def as_ks(value: Any) -> list[int]:
+    """Numbers of clusters: one, several, or text such as '2:4096'."""
+    if isinstance(value, str):
+        return _core.parse_ks(value)
+    if isinstance(value, numbers.Integral):
+        value = [value]
+    try:
+        several = list(value)
+    except TypeError:
+        raise ValueError(f"ks must be an int, several, or text such as '2:4096'. Got {value!r} instead.") from None
+    return [as_int(k, "each of ks", 1) for k in several]
+
+
+def as_tree(value: Any) -> str:
+    """A name; the library knows which there are."""
+    if not isinstance(value, str):
+        raise ValueError(f"tree must be one of {', '.join(map(repr, _core.trees))}. Got {value!r} instead.")
+    return value
 
 
 def one_of(value: Any, name: str, known: tuple[str, ...]) -> str:
@@ -108,9 +143,7 @@ def options(
     """The library's options; ValueError for what cannot be, naming the parameter."""
     o = _core.Options()
     o.algorithm = choose_algorithm(algorithm, k, d)
-    if not isinstance(tree, str):
-        raise ValueError(f"tree must be one of {', '.join(map(repr, _core.trees))}. Got {tree!r} instead.")
-    o.tree = tree
+    o.tree = as_tree(tree)
     o.leaf_size = as_int(leaf_size, "leaf_size", 1, 2**62)
     o.max_iter = as_int(max_iter, "max_iter", 1, 2**62)
     o.tol = as_tol(tol)

@@ -7,7 +7,7 @@ from typing import Any
 
 from . import _core
 from ._arrays import Rows, as_rows
-from ._settings import as_int, threads
+from ._settings import as_int, as_tree, threads
 
 
 class Tree:
@@ -52,10 +52,10 @@ class Tree:
     n_jobs: int | None
 
     def __init__(self, X: Any, tree: str = "kd", leaf_size: int = 40, n_jobs: int | None = None) -> None:
-        self.rows = as_rows(X)
-        self.tree = tree
+        self.tree = as_tree(tree)
         self.leaf_size = as_int(leaf_size, "leaf_size", 1, 2**62)
         self.n_jobs = n_jobs
+        self.rows = as_rows(X)
         self._built = _core.build_tree(self.rows, tree, self.leaf_size, threads(n_jobs))
 
     @property

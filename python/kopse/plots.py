@@ -139,21 +139,24 @@ def map2d(X: Any, run: Any, columns: tuple[int, int] = (0, 1), ax: Axes | None =
     Raises
     ------
     ValueError
-        If X has not as many rows as there are labels.
+        If X has not as many rows as there are labels, or not such columns.
     """
-    ax = _axes(ax)
     rows = X.rows if isinstance(X, Tree) else as_rows(X)
     labels = _of(run, "labels")
     centers = run.cluster_centers_ if hasattr(run, "cluster_centers_") else run.centers
     if rows.shape[0] != labels.shape[0]:
         raise ValueError(f"X has {rows.shape[0]} rows, the run {labels.shape[0]} labels")
+    d = rows.shape[1]
+    if np.shape(columns) != (2,) or not all(column in range(-d, d) for column in columns):
+        raise ValueError(f"columns must be two numbers of columns, and X has {d}. Got {columns!r} instead.")
+    i, j = map(int, columns)
+    ax = _axes(ax)
     random = np.random.default_rng(seed)
     shown = np.arange(rows.shape[0])
     if shown.size > MOST_POINTS:
         shown = random.choice(shown, MOST_POINTS, replace=False)
     # Neighbouring numbers may be neighbouring clusters: shuffled colours tell them apart.
     colours = random.permutation(centers.shape[0])
-    i, j = columns
     ax.scatter(rows[shown, i], rows[shown, j], c=colours[labels[shown]], s=3, cmap="prism", linewidths=0, rasterized=True)
     ax.scatter(centers[:, i], centers[:, j], s=12 if centers.shape[0] < 200 else 2, c="black", marker="+", linewidths=0.8)
     ax.set(xlabel=f"column {i}", ylabel=f"column {j}")

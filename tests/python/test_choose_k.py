@@ -37,6 +37,8 @@ def test_inertia_is_that_of_a_fit(X):
 
 def test_ranges_as_text(X):
     assert kopse.choose_k(X, "2:16,5").k.tolist() == [2, 4, 5, 8, 16]
+    for one in (5, np.int64(5), "5"):
+        assert kopse.choose_k(X, one).k.tolist() == [5]
     with pytest.raises(ValueError, match="x"):
         kopse.choose_k(X, "2:x")
 
@@ -77,7 +79,8 @@ def test_bounds(X):
             kopse.XMeans(**settings).fit(X)
 
 
-@pytest.mark.parametrize("ks, said", [([], "ks is empty"), ([0], "each of ks must be an int >= 1"), ([2, 2001], "2000.* 2001"), ([2.5], "2.5")])
+@pytest.mark.parametrize("ks, said", [([], "ks is empty"), ([0], "each of ks must be an int >= 1"), ([2, 2001], "2000.* 2001"), ([2.5], "2.5"), (2.5, "ks must be .* Got 2.5"),
+    (None, "ks must be an int, several, or text"), (True, "each of ks must be an int >= 1. Got True"), (0, "each of ks .* 0")])
 def test_ks_that_cannot_be(X, ks, said):
     with pytest.raises(ValueError, match=said):
         kopse.choose_k(X, ks)

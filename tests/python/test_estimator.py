@@ -122,12 +122,36 @@ def test_private_state_is_none(X):
         ({"tree": 1}, "tree must be"), ({"leaf_size": 0}, "leaf_size"), ({"n_jobs": 0}, "n_jobs == 0"),
         ({"n_jobs": "all"}, "n_jobs"), ({"empty_clusters": "drop"}, "empty_clusters must be one of 'relocate', 'keep'"),
         ({"random_state": -1}, "random_state"), ({"random_state": "x"}, "cannot be used to seed"),
-        ({"init": None}, "initial centers"),
+        ({"init": None}, "initial centers"), ({"verbose": "x"}, "verbose must be an int >= 0. Got 'x'"), ({"verbose": -1}, "verbose"),
+        ({"n_init": np.array([1, 2])}, "n_init must be an int"), ({"callback": 5}, "callback must be callable or None. Got 5"),
+        ({"tol": -(10**400)}, "tol must be"), ({"tree": None}, "tree must be one of 'kd'"), ({"n_jobs": 10**400}, "n_jobs"),
     ],
 )  # fmt: skip
 def test_parameters_that_cannot_be(X, settings, said):
     with pytest.raises(ValueError, match=said):
         kopse.KMeans(**{"n_clusters": 3, **settings}).fit(X)
+
+
+@pytest.mark.parametrize(
+    "use, said",
+    [
+        (lambda X: kopse.kmeans(X, 3, verbose="x"), "verbose must be an int >= 0. Got 'x'"),
+        (lambda X: kopse.kmeans(X, 3, callback="x"), "callback must be callable"),
+        (lambda X: kopse.choose_k(X, 3, callback="x"), "callback must be callable"),
+        (lambda X: kopse.XMeans(callback="x").fit(X), "callback must be callable"),
+        (lambda X: kopse.XMeans(verbose="x").fit(X), "verbose must be"),
+        (lambda X: kopse.Tree(X, None), "tree must be one of 'kd'.* Got None"),
+        (lambda X: kopse.Tree(X, "kd", None), "leaf_size must be an int >= 1|leaf_size must be an int in .* Got None"),
+    ],
+)
+def test_settings_that_cannot_be(X, use, said):
+    with pytest.raises(ValueError, match=said):
+        use(X)
+
+
+def test_settings_of_other_types(X):
+    """A truth is verbose; a tolerance that no float holds is infinite."""
+    assert kopse.KMeans(3, verbose=np.True_, tol=10**400, random_state=0).fit(X).n_iter_ == 1
 
 
 def test_one_start_where_centers_are_given(X):

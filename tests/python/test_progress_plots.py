@@ -121,6 +121,11 @@ def test_plots(X):
     assert kopse.plots.map2d(kopse.Tree(X), run, columns=(1, 0), ax=ax) is ax
     with pytest.raises(ValueError, match="2 rows, the run 3000 labels"):
         kopse.plots.map2d(X[:2], run)
+    line = kopse.kmeans(X[:, :1], 3)
+    for columns in ((0, 1), (0,), 0, (0, 0.5), (0, -2), None):
+        with pytest.raises(ValueError, match="columns must be two numbers of columns, and X has 1. Got"):
+            kopse.plots.map2d(X[:, :1], line, columns=columns)
+    kopse.plots.map2d(X[:, :1], line, columns=(0, -1))
     with pytest.raises(TypeError, match="no stats"):
         kopse.plots.convergence(X)
     plt.close("all")
