@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 import numbers
 import os
+import re
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from . import _core
 EMPTY_POLICIES = ("relocate", "keep")
 FEW_COLUMNS = 8  # where trees pay (docs/algorithms.md)
 FEW_CLUSTERS = 100
+MANY_THREADS = 64  # as many may be asked for where there are fewer cores
 
 
 def as_int(value: Any, name: str, least: int, most: int | None = None) -> int:
@@ -79,17 +81,20 @@ def threads(n_jobs: int | None) -> int:
     """Threads by joblib's convention; 0 = as many as there are, fewer where the work is small.
 
     None means all, but no more than the environment's OMP_NUM_THREADS, by which joblib shares the cores among
-    its worker processes; -1 all whatever it says, -2 all but one.
+    its worker processes; -1 all whatever it says, -2 all but one. More than four a core, or 64 if that is more,
+    are never started: they would take memory and give nothing.
     """
     if n_jobs is None:
-        limit = os.environ.get("OMP_NUM_THREADS", "").split(",")[0]
-        return min(int(limit), _core.available_threads()) if limit.isdigit() and int(limit) > 0 else 0
+        limit = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
+        if not re.fullmatch("0*[1-9][0-9]{0,8}", limit):
+            return 0
+        return min(int(limit), _core.available_threads())
     jobs = as_int(n_jobs, "n_jobs", -(2**31), 2**31 - 1)
     if jobs == 0:
         raise ValueError("n_jobs == 0 has no meaning: None is all cores, 1 one, -2 all but one")
     if jobs < -1:
         return max(1, _core.available_threads() + 1 + jobs)
-    return max(0, jobs)
+    return min(max(0, jobs), max(MANY_THREADS, 4 * _core.available_threads()))
 
 
 def choose_algorithm(algorithm: Any, k: int, d: int) -> str:

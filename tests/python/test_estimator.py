@@ -283,8 +283,26 @@ def test_fewer_threads_where_the_environment_says_so(monkeypatch):
     assert threads(-2) == max(1, cores - 1) and threads(-1000) == 1
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
     assert threads(None) == 1 and threads(-1) == 0 and threads(3) == 3
-    monkeypatch.setenv("OMP_NUM_THREADS", "no number")
-    assert threads(None) == 0
+    for some in ("2", " 2 ", "02", "2,1"):
+        monkeypatch.setenv("OMP_NUM_THREADS", some)
+        assert threads(None) == min(2, cores)
+    for none in ("no number", "", "0", "-1", "²", "٣", "1e3", "9" * 5000):
+        monkeypatch.setenv("OMP_NUM_THREADS", none)
+        assert threads(None) == 0
+
+
+def test_threads_have_a_bound(rng):
+    """However many are asked for: as the process sees it while a fit is under way."""
+    X = rng.normal(size=(100_000, 3))
+    bound, seen = max(64, 4 * kopse._core.available_threads()), []
+
+    def count(*_):
+        seen.append(len(os.listdir("/proc/self/task")))
+
+    before = len(os.listdir("/proc/self/task"))
+    many = kopse.kmeans(X, 50, n_jobs=2000, callback=count, algorithm="lloyd", tol=0.01)
+    assert max(seen) - before <= bound + 1  # the one that waits for Python
+    assert many.centers.tobytes() == kopse.kmeans(X, 50, n_jobs=1, algorithm="lloyd", tol=0.01).centers.tobytes()
 
 
 def test_the_stub_lists_what_there_is():
