@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,7 @@ from ._arrays import Rows, as_centers, as_weights, compact, expect_numbers, refu
 from ._functions import KMeansResult
 from ._settings import threads
 from ._tree import Tree
-from ._warnings import ConvergenceWarning
+from ._warnings import ConvergenceWarning, warn
 
 
 class EstimatorConvergenceWarning(ConvergenceWarning, sklearn.exceptions.ConvergenceWarning):
@@ -172,4 +171,4 @@ class BaseClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
                     f"Number of distinct clusters ({stats['k'] - stats['empty_clusters']}) found smaller than n_clusters "
                     f"({stats['k']}). Possibly due to duplicate points in X."
                 )
-            warnings.warn(message, EstimatorConvergenceWarning, stacklevel=3)
+            warn(message, EstimatorConvergenceWarning)

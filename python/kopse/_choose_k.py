@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,7 +14,7 @@ from . import _core
 from ._arrays import as_rows, as_weights
 from ._settings import as_callback, as_ks, options, seed_of
 from ._tree import Tree
-from ._warnings import ConvergenceWarning
+from ._warnings import ConvergenceWarning, warn
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,7 +131,7 @@ def choose_k(
     weights, callback = as_weights(sample_weight, n), as_callback(callback)
     found = _core.choose_k(rows, numbers, o, bool(warm), bool(silhouette), weights, over, callback)
     for message in found["warnings"]:
-        warnings.warn(message, ConvergenceWarning, stacklevel=2)
+        warn(message, ConvergenceWarning)
     entries = found["curve"]
 
     def values(name: str) -> npt.NDArray[np.float64]:

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,7 +14,7 @@ from ._arrays import as_centers, as_rows, as_weights
 from ._progress import Callback, Progress
 from ._settings import as_int, options, seed_of
 from ._tree import Tree
-from ._warnings import ConvergenceWarning
+from ._warnings import ConvergenceWarning, warn
 
 DEFAULT_INIT = "k-means++"
 
@@ -172,7 +171,7 @@ def kmeans(
     with Progress(verbose, callback, n, k, o.max_iter, o.restarts) as progress:
         run = result_of(_core.fit(rows, k, o, as_weights(sample_weight, n), over, progress.wanted))
     for message in run.warnings:
-        warnings.warn(message, ConvergenceWarning, stacklevel=2)
+        warn(message, ConvergenceWarning)
     return run
 
 
@@ -241,5 +240,5 @@ def kmeans_plusplus(
     o.seed = seed_of(random_state)
     centers, indices, messages = _core.seed(rows, k, o, as_weights(sample_weight, n), over)
     for message in messages:
-        warnings.warn(message, ConvergenceWarning, stacklevel=2)
+        warn(message, ConvergenceWarning)
     return centers, indices

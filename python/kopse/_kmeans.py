@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -15,6 +14,7 @@ from ._functions import DEFAULT_INIT, KMeansResult, result_of
 from ._progress import Callback, Progress
 from ._settings import as_int, options, random_state_of, seed_of, threads
 from ._tree import Tree
+from ._warnings import warn
 
 AUTO_RUNS = 10  # from a start that is a matter of luck
 
@@ -192,11 +192,10 @@ class KMeans(BaseClusterer):
             return AUTO_RUNS if callable(self.init) or isinstance(self.init, str) and self.init == "random" else 1
         runs = as_int(self.n_init, "n_init", 1, 2**31)
         if runs > 1 and not callable(self.init) and not isinstance(self.init, str):
-            warnings.warn(
+            warn(
                 f"Explicit initial center position passed: performing only one init in {type(self).__name__} instead of "
                 f"n_init={runs}.",
                 RuntimeWarning,
-                stacklevel=3,
             )
             return 1
         return runs

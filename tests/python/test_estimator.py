@@ -167,6 +167,25 @@ def test_warnings_are_those_of_both(X):
         kopse.kmeans(X, 5, max_iter=1)
 
 
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda X: kopse.KMeans(5, max_iter=1).fit(X), lambda X: kopse.KMeans(5, max_iter=1).fit_predict(X),
+        lambda X: kopse.KMeans(5, max_iter=1).fit_transform(X), lambda X: kopse.XMeans(5, max_iter=1).fit_predict(X),
+        lambda X: kopse.KMeans(5, max_iter=1).set_output(transform="pandas").fit_transform(X),
+        lambda X: make_pipeline(StandardScaler(), kopse.KMeans(5, max_iter=1)).fit_predict(X),
+        lambda X: kopse.KMeans(5, max_iter=1, init=lambda X, k, random_state: X[:k]).fit(X), lambda X: kopse.kmeans(X, 5, max_iter=1),
+        lambda X: kopse.choose_k(X, 5, max_iter=1), lambda X: kopse.KMeans(3, init=X[:3], n_init=2).fit_predict(X),
+        lambda X: kopse.kmeans_plusplus(np.ones((9, 1)), 5), lambda X: kopse.KMeans(5).fit_predict(np.ones((9, 1))),
+    ],
+)  # fmt: skip
+def test_warnings_point_to_the_line_of_the_user(X, use):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        use(X)
+    assert caught and {(one.filename, one.lineno) for one in caught} <= {(__file__, use.__code__.co_firstlineno + i) for i in range(2)}
+
+
 def test_not_fitted(X):
     for use in ("predict", "transform", "score"):
         with pytest.raises(NotFittedError):
