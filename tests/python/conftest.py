@@ -12,6 +12,8 @@ import kopse
 
 matplotlib.use("Agg")
 
+HANG = 600  # seconds after which a process is taken to hang, on a machine that has much else to do
+
 
 @pytest.fixture
 def rng():
@@ -47,8 +49,8 @@ def bits(model):
     )  # fmt: skip
 
 
-def run_python(code, timeout=120, **kwargs):
+def run_python(code, **kwargs):
     """A process of its own; its stdout. Fails with its stderr."""
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=timeout, **kwargs)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=HANG, **kwargs)
     assert done.returncode == 0, done.stderr
     return done.stdout

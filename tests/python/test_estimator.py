@@ -18,7 +18,7 @@ import pyarrow as pa
 import pytest
 import sklearn
 import sklearn.cluster
-from conftest import bits, run_python
+from conftest import HANG, bits, run_python
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_score
@@ -69,7 +69,7 @@ def test_own_tests_of_scikit_learn(tmp_path):
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-p", "in_place", "-p", "no:cacheprovider", "-q", "--tb=line", "-W", "ignore", "-rfE",
          "-k", "not sparse and not csr and not minibatch and not MiniBatch", "--pyargs", "sklearn.cluster.tests.test_k_means"],
-        cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(tmp_path)}, capture_output=True, text=True, timeout=300,
+        cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(tmp_path)}, capture_output=True, text=True, timeout=HANG,
     )  # fmt: skip
     lines = [line for line in done.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))]
     different = {line.split("::")[1].split("[")[0].split(" ")[0] for line in lines}
@@ -350,9 +350,9 @@ def test_mypy(tmp_path):
     config = Path(__file__).resolve().parents[2] / "pyproject.toml"
     for target in (["-p", "kopse"], ["user.py"]):
         done = subprocess.run([sys.executable, "-m", "mypy", "--config-file", str(config), "--cache-dir", str(tmp_path / "cache"), *target],
-                              cwd=tmp_path, capture_output=True, text=True, timeout=300)  # fmt: skip
+                              cwd=tmp_path, capture_output=True, text=True, timeout=HANG)  # fmt: skip
         assert done.returncode == 0, done.stdout + done.stderr
     (tmp_path / "wrong.py").write_text("import kopse\nkopse.kmeans([[1.0]], 1, max_iter='many')\n")
     done = subprocess.run([sys.executable, "-m", "mypy", "--config-file", str(config), "--cache-dir", str(tmp_path / "cache"), "wrong.py"],
-                          cwd=tmp_path, capture_output=True, text=True, timeout=300)  # fmt: skip
+                          cwd=tmp_path, capture_output=True, text=True, timeout=HANG)  # fmt: skip
     assert done.returncode == 1 and "max_iter" in done.stdout
