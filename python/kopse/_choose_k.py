@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from . import _core
 from ._arrays import as_rows, as_weights
-from ._settings import as_callback, as_ks, options, seed_of
+from ._settings import as_bool, as_callback, as_ks, options, seed_of
 from ._tree import Tree
 from ._warnings import ConvergenceWarning, warn
 
@@ -128,8 +128,8 @@ def choose_k(
     )  # fmt: skip
     o.init = init
     o.seed = seed_of(random_state)
-    weights, callback = as_weights(sample_weight, n), as_callback(callback)
-    found = _core.choose_k(rows, numbers, o, bool(warm), bool(silhouette), weights, over, callback)
+    warm, silhouette, callback = as_bool(warm, "warm"), as_bool(silhouette, "silhouette"), as_callback(callback)
+    found = _core.choose_k(rows, numbers, o, warm, silhouette, as_weights(sample_weight, n), over, callback)
     for message in found["warnings"]:
         warn(message, ConvergenceWarning)
     entries = found["curve"]

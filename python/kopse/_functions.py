@@ -235,7 +235,7 @@ def kmeans_plusplus(
         raise ValueError(f"n_samples={n} should be >= n_clusters={k}.")
     o = options(
         k=k, d=d, algorithm="auto", tree=tree, leaf_size=leaf_size, max_iter=1, tol=0, empty_clusters="relocate",
-        n_jobs=n_jobs, trials=n_local_trials,
+        n_jobs=n_jobs, trials=n_local_trials, trials_name="n_local_trials",
     )  # fmt: skip
     o.seed = seed_of(random_state)
     centers, indices, messages = _core.seed(rows, k, o, as_weights(sample_weight, n), over)

@@ -43,6 +43,13 @@ def as_verbose(value: Any) -> int:
     return int(value) if isinstance(value, (bool, np.bool_)) else as_int(value, "verbose", 0)
 
 
+def as_bool(value: Any, name: str) -> bool:
+    """True or False; any text would be true, 'no' as well."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise ValueError(f"{name} must be True or False. Got {value!r} instead.")
+    return bool(value)
+
+
 def as_callback(value: Any) -> Any:
     """A callable, or None."""
     if value is not None and not callable(value):
@@ -54,7 +61,7 @@ def as_ks(value: Any) -> list[int]:
     """Numbers of clusters: one, several, or text such as '2:4096'."""
     if isinstance(value, str):
         return _core.parse_ks(value)
-    if isinstance(value, numbers.Integral):
+    if isinstance(value, (numbers.Integral, bytes)):  # a list of bytes would be their codes
         value = [value]
     try:
         several = list(value)
@@ -112,7 +119,7 @@ def seed_of(random_state: Any) -> int:
     """An int is the seed itself; a RandomState, a Generator, or None, which is numpy's global one, is asked for one."""
     if isinstance(random_state, numbers.Integral) and not isinstance(random_state, bool):
         return as_int(random_state, "random_state", 0, 2**64 - 1)
-    if random_state is None:
+    if random_state is None or random_state is np.random:
         random_state = np.random.mtrand._rand
     if isinstance(random_state, np.random.RandomState):
         return int(random_state.randint(0, 2**63 - 1, dtype=np.int64))
@@ -123,8 +130,10 @@ def seed_of(random_state: Any) -> int:
 
 def random_state_of(random_state: Any) -> np.random.RandomState:
     """What a callable start is given: scikit-learn's for an int below 2**32, a RandomState or None; for more, one seeded."""
-    if random_state is None or isinstance(random_state, np.random.RandomState):
-        return np.random.mtrand._rand if random_state is None else random_state
+    if random_state is None or random_state is np.random:
+        return np.random.mtrand._rand
+    if isinstance(random_state, np.random.RandomState):
+        return random_state
     seed = seed_of(random_state)
     small = seed < 2**32 and isinstance(random_state, numbers.Integral)
     return np.random.RandomState(seed if small else np.random.MT19937(seed))
@@ -143,7 +152,8 @@ def options(
     n_jobs: Any,
     n_init: Any = 1,
     trials: Any = None,
-    verify: bool = False,
+    trials_name: str = "candidates",
+    verify: Any = False,
 ) -> _core.Options:
     """The library's options; ValueError for what cannot be, naming the parameter."""
     o = _core.Options()
@@ -154,7 +164,7 @@ def options(
     o.tol = as_tol(tol)
     o.keep_empty(one_of(empty_clusters, "empty_clusters", EMPTY_POLICIES) == "keep")
     o.threads = threads(n_jobs)
-    o.candidates = 0 if trials is None else as_int(trials, "candidates", 1, 2**31)  # 0: 2 + ln k, as scikit-learn
+    o.candidates = 0 if trials is None else as_int(trials, trials_name, 1, 2**31)  # 0: 2 + ln k, as scikit-learn
     o.restarts = as_int(n_init, "n_init", 1, 2**31)
-    o.verify = bool(verify)
+    o.verify = as_bool(verify, "verify")
     return o

@@ -46,7 +46,6 @@ class Tree:
     [137.5, 0.0]
     """
 
-    rows: Rows
     tree: str
     leaf_size: int
     n_jobs: int | None
@@ -55,8 +54,13 @@ class Tree:
         self.tree = as_tree(tree)
         self.leaf_size = as_int(leaf_size, "leaf_size", 1, 2**62)
         self.n_jobs = n_jobs
-        self.rows = as_rows(X)
-        self._built = _core.build_tree(self.rows, tree, self.leaf_size, threads(n_jobs))
+        self._rows = as_rows(X)
+        self._built = _core.build_tree(self._rows, tree, self.leaf_size, threads(n_jobs))
+
+    @property
+    def rows(self) -> Rows:
+        """Those that it was built on."""
+        return self._rows
 
     @property
     def shape(self) -> tuple[int, int]:

@@ -106,6 +106,8 @@ def curve(result: KCurve, criterion: str = "inertia", ax: Axes | None = None) ->
     """
     if criterion not in CRITERIA:
         raise ValueError(f"criterion must be one of {', '.join(map(repr, CRITERIA))}. Got {criterion!r} instead.")
+    if not isinstance(result, KCurve):
+        raise TypeError(f"expected a KCurve, of kopse.choose_k. Got {type(result).__name__} instead.")
     ax = _axes(ax)
     ax.plot(result.k, getattr(result, criterion), marker=".")
     ax.set(xscale="log", xlabel="clusters", ylabel=criterion.replace("_", " "))
@@ -146,6 +148,8 @@ def map2d(X: Any, run: Any, columns: tuple[int, int] = (0, 1), ax: Axes | None =
     centers = run.cluster_centers_ if hasattr(run, "cluster_centers_") else run.centers
     if rows.shape[0] != labels.shape[0]:
         raise ValueError(f"X has {rows.shape[0]} rows, the run {labels.shape[0]} labels")
+    if rows.shape[1] != np.shape(centers)[1]:
+        raise ValueError(f"X has {rows.shape[1]} columns, the run's centers {np.shape(centers)[1]}")
     d = rows.shape[1]
     if np.shape(columns) != (2,) or not all(column in range(-d, d) for column in columns):
         raise ValueError(f"columns must be two numbers of columns, and X has {d}. Got {columns!r} instead.")

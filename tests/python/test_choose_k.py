@@ -79,7 +79,7 @@ def test_bounds(X):
             kopse.XMeans(**settings).fit(X)
 
 
-@pytest.mark.parametrize("ks, said", [([], "ks is empty"), ([0], "each of ks must be an int >= 1"), ([2, 2001], "2000.* 2001"), ([2.5], "2.5"), (2.5, "ks must be .* Got 2.5"),
+@pytest.mark.parametrize("ks, said", [([], "ks is empty"), ([0], "each of ks must be an int >= 1"), ([2, 2001], "2000.* 2001"), ([2.5], "2.5"), (b"2:4", "each of ks .*Got b'2:4'"), (2.5, "ks must be .* Got 2.5"),
     (None, "ks must be an int, several, or text"), (True, "each of ks must be an int >= 1. Got True"), (0, "each of ks .* 0")])
 def test_ks_that_cannot_be(X, ks, said):
     with pytest.raises(ValueError, match=said):

@@ -140,6 +140,10 @@ def test_parameters_that_cannot_be(X, settings, said):
         (lambda X: kopse.choose_k(X, 3, callback="x"), "callback must be callable"),
         (lambda X: kopse.XMeans(callback="x").fit(X), "callback must be callable"),
         (lambda X: kopse.XMeans(verbose="x").fit(X), "verbose must be"),
+        (lambda X: kopse.kmeans(X, 3, verify=np.array([1, 2])), "verify must be True or False"),
+        (lambda X: kopse.choose_k(X, 3, silhouette="no"), "silhouette must be True or False. Got 'no'"),
+        (lambda X: kopse.choose_k(X, 3, warm=None), "warm must be True or False"),
+        (lambda X: kopse.kmeans_plusplus(X, 3, n_local_trials=0), "n_local_trials must be"),
         (lambda X: kopse.Tree(X, None), "tree must be one of 'kd'.* Got None"),
         (lambda X: kopse.Tree(X, "kd", None), "leaf_size must be an int >= 1|leaf_size must be an int in .* Got None"),
     ],
@@ -152,6 +156,16 @@ def test_settings_that_cannot_be(X, use, said):
 def test_settings_of_other_types(X):
     """A truth is verbose; a tolerance that no float holds is infinite."""
     assert kopse.KMeans(3, verbose=np.True_, tol=10**400, random_state=0).fit(X).n_iter_ == 1
+
+
+def test_numpy_s_own_generator_is_what_none_means(X):
+    """As in scikit-learn, by either name."""
+    for init in ("random", lambda X, k, random_state: X[random_state.permutation(200)[:k]]):
+        found = []
+        for state in (None, np.random):
+            np.random.seed(7)
+            found.append(bits(kopse.KMeans(5, init=init, random_state=state).fit(X)))
+        assert found[0] == found[1]
 
 
 def test_one_start_where_centers_are_given(X):
@@ -233,6 +247,11 @@ def test_a_tree_takes_the_place_of_x_everywhere(X):
     assert (model.transform(tree) == model.transform(X)).all()
     assert (kopse.kmeans_plusplus(tree, 5)[1] == kopse.kmeans_plusplus(X, 5)[1]).all()
     assert len(tree) == 200 and tree.shape == (200, 3)
+
+
+def test_a_tree_keeps_its_rows(X):
+    with pytest.raises(AttributeError):
+        kopse.Tree(X).rows = X[:5]
 
 
 def test_a_tree_notices_that_its_rows_have_changed(X):

@@ -126,6 +126,8 @@ def test_plots(X):
         with pytest.raises(ValueError, match="columns must be two numbers of columns, and X has 1. Got"):
             kopse.plots.map2d(X[:, :1], line, columns=columns)
     kopse.plots.map2d(X[:, :1], line, columns=(0, -1))
+    with pytest.raises(ValueError, match="X has 4 columns, the run's centers 2"):
+        kopse.plots.map2d(np.hstack([X, X]), run, columns=(0, 3))
     with pytest.raises(TypeError, match="no stats"):
         kopse.plots.convergence(X)
     plt.close("all")
@@ -140,6 +142,8 @@ def test_the_curve_over_k(rng):
         assert ax.lines[1].get_xdata()[0] == curve.chosen["knee" if criterion == "inertia" else criterion]
     with pytest.raises(ValueError, match="criterion must be one of 'inertia'"):
         kopse.plots.curve(curve, "beauty")
+    with pytest.raises(TypeError, match="expected a KCurve.* Got KMeansResult"):
+        kopse.plots.curve(kopse.kmeans(X, 2))
     plt.close("all")
 
 
