@@ -100,7 +100,7 @@ def expect_numbers_in(objects: npt.NDArray[Any], name: str, label: Any) -> None:
         try:
             float(value)
         except OverflowError:
-            raise ValueError(f"{where}: too large, expected magnitudes up to 1e150") from None
+            raise ValueError(f"{where}: too large for float64") from None
         except (TypeError, ValueError) as error:
             raise type(error)(f"{where}: {error}") from None
     raise ValueError(f"{name}{at((), label)}: {failure}")

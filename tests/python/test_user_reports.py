@@ -180,7 +180,7 @@ def test_H17_a_cluster_without_weight():
 @pytest.mark.parametrize(
     "w, said",
     [
-        ([-1, 2, 1], "row 0 .* is -1"), ([1, math.nan, 1], "row 1 .* is NaN"), ([1, 1, math.inf], "row 2 .* is inf"),
+        ([-1, 2, 1], "row 0 .* is -1:"), ([1, math.nan, 1], "row 1 .* is NaN"), ([1, 1, math.inf], "row 2 .* is inf"),
         ([0, 0, 0], "weights are zero"), ([1, 1], r"\(2,\), expected \(3,\)"), ([[1], [1], [1]], r"2D array of shape \(3, 1\)"),
     ],
 )  # fmt: skip
@@ -237,7 +237,7 @@ def test_H24_integers():
 
 @pytest.mark.parametrize("x, k", [((1e160, -1e160, 0, 1), 3), ((1e300, 1.1e300, -1e300, -1.1e300), 2)])
 def test_H25_squares_that_would_overflow(x, k):
-    with pytest.raises(ValueError, match="row 0, column 0 .*too large"):
+    with pytest.raises(ValueError, match=r"row 0, column 0 \(counted from 0\) is 1e\+(160|300): too large"):
         kopse.KMeans(k).fit(column(*x))
 
 
