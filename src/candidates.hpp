@@ -7,7 +7,7 @@
 
 #include <numeric>
 
-#include "candidate_lists.hpp"
+#include "kopse/candidate_lists.hpp"
 #include "kopse/tree_step.hpp"
 
 namespace kopse {

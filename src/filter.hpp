@@ -14,12 +14,6 @@
 
 namespace kopse {
 
-struct least_largest {
-  static index choose(double const*, double const* hi2, index m, double least_hi2) {
-    return std::find(hi2, hi2 + m, least_hi2) - hi2;
-  }
-};
-
 template <class Tree> using filter_step = candidate_step<Tree, least_largest>;
 
 } // namespace kopse

@@ -97,14 +97,15 @@ void squares_of(Real const* x, index d, double const* c, index m, index stride, 
 }
 
 // U vectors of points from i on against all centroids. D: the dimensions, or 0 for any.
-template <index D, int U>
+template <index D, int U, bool Second>
 HWY_INLINE void offer_to(double const* x, index i, index x_stride, index dims, double const* c, index m,
-                         index along, index across, double first, double* best, double* who) {
+                         index along, index across, double first, double* best, double* who, double* second) {
   wide const t;
   index const d = D == 0 ? dims : D, width = static_cast<index>(hn::Lanes(t));
   using vector = hn::Vec<wide>;
-  vector nearest[U], owner[U];
+  vector nearest[U], owner[U], next[U];
   for (int u = 0; u < U; ++u) {
+    if constexpr (Second) next[u] = hn::LoadU(t, second + i + u * width);
     nearest[u] = hn::LoadU(t, best + i + u * width);
     owner[u] = hn::LoadU(t, who + i + u * width);
   }
@@ -120,26 +121,29 @@ HWY_INLINE void offer_to(double const* x, index i, index x_stride, index dims, d
     }
     vector const number = hn::Set(t, first + static_cast<double>(o));
     for (int u = 0; u < U; ++u) {
+      if constexpr (Second) next[u] = hn::Min(next[u], hn::Max(nearest[u], sum[u]));
       auto const nearer = hn::Lt(sum[u], nearest[u]); // strict: ties stay with the first
       nearest[u] = hn::IfThenElse(nearer, sum[u], nearest[u]);
       owner[u] = hn::IfThenElse(nearer, number, owner[u]);
     }
   }
   for (int u = 0; u < U; ++u) {
+    if constexpr (Second) hn::StoreU(next[u], t, second + i + u * width);
     hn::StoreU(nearest[u], t, best + i + u * width);
     hn::StoreU(owner[u], t, who + i + u * width);
   }
 }
 
-template <index D>
+template <index D, bool Second>
 void offer_dims(double const* x, index n, index x_stride, index d, double const* c, index m, index along,
-                index across, double first, double* best, double* who) {
+                index across, double first, double* best, double* who, double* second) {
   constexpr int many = D == 0 ? 4 : 2; // vectors in hand, so that their additions overlap
   index const width = static_cast<index>(hn::Lanes(wide()));
   index i = 0;
   for (; i + many * width <= n; i += many * width)
-    offer_to<D, many>(x, i, x_stride, d, c, m, along, across, first, best, who);
-  for (; i < n; i += width) offer_to<D, 1>(x, i, x_stride, d, c, m, along, across, first, best, who);
+    offer_to<D, many, Second>(x, i, x_stride, d, c, m, along, across, first, best, who, second);
+  for (; i < n; i += width)
+    offer_to<D, 1, Second>(x, i, x_stride, d, c, m, along, across, first, best, who, second);
 }
 
 // What is called from outside has no template parameters.
@@ -182,7 +186,7 @@ double least(double const* values, index m) {
 }
 
 kept_columns keep(double limit, double const* values, index m, index rows, double const* x, index stride,
-                  double* to, index to_stride) {
+                  double* to, index to_stride, double const* of_dropped) {
   wide const t;
   index const width = static_cast<index>(hn::Lanes(t));
   auto const most = hn::Set(t, limit), infinite = hn::Set(t, std::numeric_limits<double>::infinity());
@@ -190,8 +194,8 @@ kept_columns keep(double limit, double const* values, index m, index rows, doubl
   index count = 0;
   for (index i = 0; i < m; i += width) {
     auto const inside = hn::FirstN(t, static_cast<std::size_t>(m - i));
-    auto const value = hn::LoadU(t, values + i);
-    auto const above = hn::Gt(value, most), stays = hn::And(hn::Not(above), inside);
+    auto const value = hn::LoadU(t, of_dropped + i);
+    auto const above = hn::Gt(hn::LoadU(t, values + i), most), stays = hn::And(hn::Not(above), inside);
     dropped = hn::Min(dropped, hn::IfThenElse(hn::And(above, inside), value, infinite));
     std::uint8_t bits[8] = {};
     hn::StoreMaskBits(t, stays, bits);
@@ -208,20 +212,28 @@ kept_columns keep(double limit, double const* values, index m, index rows, doubl
           least < std::numeric_limits<double>::max() ? least : std::numeric_limits<double>::infinity()};
 }
 
-void offer(double const* x, index n, index x_stride, index d, double const* c, index m, index along,
-           index across, double first, double* best, double* who) {
+template <bool Second>
+void offer_any(double const* x, index n, index x_stride, index d, double const* c, index m, index along,
+               index across, double first, double* best, double* who, double* second) {
   switch (d) {
   case 1:
-    return offer_dims<1>(x, n, x_stride, d, c, m, along, across, first, best, who);
+    return offer_dims<1, Second>(x, n, x_stride, d, c, m, along, across, first, best, who, second);
   case 2:
-    return offer_dims<2>(x, n, x_stride, d, c, m, along, across, first, best, who);
+    return offer_dims<2, Second>(x, n, x_stride, d, c, m, along, across, first, best, who, second);
   case 3:
-    return offer_dims<3>(x, n, x_stride, d, c, m, along, across, first, best, who);
+    return offer_dims<3, Second>(x, n, x_stride, d, c, m, along, across, first, best, who, second);
   case 4:
-    return offer_dims<4>(x, n, x_stride, d, c, m, along, across, first, best, who);
+    return offer_dims<4, Second>(x, n, x_stride, d, c, m, along, across, first, best, who, second);
   default:
-    return offer_dims<0>(x, n, x_stride, d, c, m, along, across, first, best, who);
+    return offer_dims<0, Second>(x, n, x_stride, d, c, m, along, across, first, best, who, second);
   }
+}
+void offer(double const* x, index n, index x_stride, index d, double const* c, index m, index along,
+           index across, double first, double* best, double* who, double* second) {
+  if (second == nullptr)
+    offer_any<false>(x, n, x_stride, d, c, m, along, across, first, best, who, second);
+  else
+    offer_any<true>(x, n, x_stride, d, c, m, along, across, first, best, who, second);
 }
 
 template <index D>
@@ -322,13 +334,14 @@ void squared_distances(double const* x, index d, double const* c, index m, index
 double least_of(double const* values, index m) { return HWY_DYNAMIC_DISPATCH(least)(values, m); }
 
 kept_columns keep_at_most(double limit, double const* values, index m, index rows, double const* x,
-                          index stride, double* to, index to_stride) {
-  return HWY_DYNAMIC_DISPATCH(keep)(limit, values, m, rows, x, stride, to, to_stride);
+                          index stride, double* to, index to_stride, double const* of_dropped) {
+  return HWY_DYNAMIC_DISPATCH(keep)(limit, values, m, rows, x, stride, to, to_stride,
+                                    of_dropped == nullptr ? values : of_dropped);
 }
 
 void offer_centroids(double const* x, index n, index x_stride, index d, double const* c, index m, index along,
-                     index across, double first, double* best, double* who) {
-  HWY_DYNAMIC_DISPATCH(offer)(x, n, x_stride, d, c, m, along, across, first, best, who);
+                     index across, double first, double* best, double* who, double* second) {
+  HWY_DYNAMIC_DISPATCH(offer)(x, n, x_stride, d, c, m, along, across, first, best, who, second);
 }
 
 void find_nearest_four(double const* x, index n, index x_stride, index d, double const* c, index m,

@@ -167,14 +167,18 @@ TEST(kernels, columns_that_stay_keep_their_order) {
         }
         std::vector<double> in_place = t.x, apart(t.x.size(), untouched);
         index const narrow = padded(t.m);
+        double const* const last = in_place.data() + (t.d - 1) * t.stride;
+        double least_last = infinity;
+        for (index i = 0; i < t.m; ++i)
+          if (values[static_cast<std::size_t>(i)] > limit) least_last = std::min(least_last, last[i]);
         kept_columns const once = keep_at_most(limit, values.data(), t.m, t.d, t.x.data(), t.stride,
                                                apart.data(), narrow),
                            over = keep_at_most(limit, values.data(), t.m, t.d, in_place.data(), t.stride,
-                                               in_place.data(), t.stride);
+                                               in_place.data(), t.stride, last); // which it writes over
         ASSERT_EQ(once.count, std::ssize(expected));
         ASSERT_EQ(over.count, std::ssize(expected));
         EXPECT_EQ(once.least_dropped, least_dropped);
-        EXPECT_EQ(over.least_dropped, least_dropped);
+        EXPECT_EQ(over.least_dropped, least_last);
         for (std::size_t e = 0; e < expected.size(); ++e)
           for (index j = 0; j < t.d; ++j) {
             EXPECT_EQ(apart[static_cast<std::size_t>(j * narrow) + e], t.at(expected[e], j));
@@ -193,15 +197,23 @@ TEST(kernels, nearest_of_centroids_is_the_first_of_equals) {
         std::vector<double> const points = numbers(n * t.d, 9);
         std::vector<double> best(static_cast<std::size_t>(n), infinity), who(best.size(), -1);
         best[3] = 0; // nothing is nearer than that
+        std::vector<double> second = best, same = best, whom = who;
+        second[3] = 0.5;
         offer_centroids(points.data(), n, n, t.d, t.x.data(), t.m, 1, t.stride, 100, best.data(), who.data());
+        offer_centroids(points.data(), n, n, t.d, t.x.data(), t.m, 1, t.stride, 100, same.data(), whom.data(),
+                        second.data());
+        EXPECT_EQ(best, same);
+        EXPECT_EQ(who, whom);
         for (index i = 0; i < n; ++i) {
-          double least = i == 3 ? 0 : infinity, nearest = -1;
+          double least = i == 3 ? 0 : infinity, next = i == 3 ? 0.5 : infinity, nearest = -1;
           for (index o = 0; o < t.m; ++o) {
             double sum = 0;
             for (index j = 0; j < t.d; ++j)
               sum += square(points[static_cast<std::size_t>(j * n + i)] - t.at(o, j));
+            next = std::min(next, std::max(least, sum));
             if (sum < least) least = sum, nearest = 100 + static_cast<double>(o);
           }
+          EXPECT_EQ(second[static_cast<std::size_t>(i)], next);
           EXPECT_EQ(best[static_cast<std::size_t>(i)], least);
           EXPECT_EQ(who[static_cast<std::size_t>(i)], nearest);
         }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "kopse/assignment_step.hpp"
+#include "kopse/candidate_lists.hpp"
 #include "kopse/choose_k.hpp"
 #include "kopse/core.hpp"
 #include "kopse/dual_tree.hpp"

@@ -39,11 +39,17 @@ public:
   /// For each point the number of the nearest of m candidates, the first of equals; coordinate j of candidate
   /// i is at c[j·stride + i].
   double const* nearest(double const* c, index m, index stride) {
-    std::fill_n(squares_[0].begin(), padded(size_), std::numeric_limits<double>::infinity());
+    nearest_two(c, m, stride, false);
+    return who_[0].data();
+  }
+  /// The same; and the d² of that one and the next.
+  nearest_rows nearest_two(double const* c, index m, index stride, bool second = true) {
+    for (std::size_t i = 0; i < (second ? 2 : 1); ++i)
+      std::fill_n(squares_[i].begin(), padded(size_), std::numeric_limits<double>::infinity());
     std::fill_n(who_[0].begin(), padded(size_), 0.0);
     offer_centroids(x_.data(), padded(size_), most, d_, c, m, 1, stride, 0, squares_[0].data(),
-                    who_[0].data());
-    return who_[0].data();
+                    who_[0].data(), second ? squares_[1].data() : nullptr);
+    return {{squares_[0].data(), squares_[1].data()}, {who_[0].data()}};
   }
   /// The nearest four.
   nearest_rows nearest_four(double const* c, index m, index stride) {
@@ -61,27 +67,43 @@ private:
   std::array<std::array<double, most>, 3> who_;
 };
 
+/// The candidate that the others are tested against: the nearest to the node as a whole.
+struct least_largest {
+  static index choose(double const*, double const* hi2, index m, double least_hi2) {
+    return std::find(hi2, hi2 + m, least_hi2) - hi2;
+  }
+};
+
 template <space_tree Tree, class Choice> class candidate_lists {
 public:
   static constexpr double infinity = std::numeric_limits<double>::infinity();
 
   // m candidates in rows of `stride` from stack_[first] on: coordinates by dimension, then numbers, then
-  // margins with their sign turned.
+  // margins with their sign turned, or the least computed d² from any point of the node.
   struct list {
     std::size_t first = 0;
     index m = 0, stride = 0;
     double gap = infinity;
-    double chosen2 = infinity; // no point of the node has a larger computed d² from the one that was chosen
+    label chosen = -1;         // or none was
+    double chosen2 = infinity; // no point of the node has a larger computed d² from it
+    double beyond2 = infinity; // none a smaller one from any centroid off the list; kept on demand
   };
 
   /// `margins` by centroid, or none at all.
   candidate_lists(Tree const& tree, matrix<double> const& centroids, slack const& s,
                   std::vector<double> const* margins = nullptr)
       : tree_(tree), centroids_(centroids), slack_(s), margins_(margins) {}
+  /// Without margins; the lists know `beyond2`.
+  static candidate_lists with_bounds(Tree const& tree, matrix<double> const& centroids, slack const& s) {
+    candidate_lists lists(tree, centroids, s);
+    lists.bounds_ = true;
+    return lists;
+  }
 
   /// The only list there is.
   list load(std::vector<label> const& candidates, double gap = infinity) {
-    list const all{0, std::ssize(candidates), padded(std::ssize(candidates)), gap};
+    list all{0, std::ssize(candidates), padded(std::ssize(candidates))};
+    all.gap = gap;
     make_room(all);
     for (index i = 0; i < all.m; ++i) {
       label const who = candidates[static_cast<std::size_t>(i)];
@@ -105,24 +127,31 @@ public:
     if (std::ssize(lo2_) < all.stride)
       for (std::vector<double>* const v : {&lo2_, &hi2_, &leads_})
         v->resize(static_cast<std::size_t>(all.stride));
-    distances_to(tree_, q, row(all, 0), padded(all.m), all.stride, lo2_.data(), hi2_.data());
+    list left = above(all);
+    double* const lo2 = bounds_ ? row(all, tree_.dims() + 1) : lo2_.data();
+    distances_to(tree_, q, row(all, 0), padded(all.m), all.stride, lo2, hi2_.data());
     work.node_scores += all.m;
     double const upper2 = least_of(hi2_.data(), all.m);
-    index const chosen = Choice::choose(lo2_.data(), hi2_.data(), all.m, upper2); // or none
-    label const near = chosen < all.m ? name(all, chosen) : -1;
-    list left = above(all);
+    index const chosen = Choice::choose(lo2, hi2_.data(), all.m, upper2); // or none
+    if (chosen < all.m) left.chosen = name(all, chosen);
     // Farther than another candidate's farthest point over the whole node: not the owner of any point. Never
-    // when equal.
+    // when equal. If that other one was chosen, all these are beyond its bisector, too: not done where it
+    // would spare the second test little.
     reach const r = reach_of(all, upper2);
-    keep(r.limit2, lo2_, all, left, [&](double lo2) { return slack_.lower(lo2) - r.u; });
-    if (near >= 0) {
+    list const* rest = &all;
+    if (all.m == 1 || left.chosen < 0 || hi2_[static_cast<std::size_t>(chosen)] > upper2
+        || count_at_most(r.limit2, lo2, all.m) < all.m - all.m / 8) {
+      keep(r.limit2, lo2, all, left, [&](double low2) { return slack_.lower(low2) - r.u; });
+      rest = &left;
+    }
+    if (left.chosen >= 0) {
       left.chosen2 = hi2_[static_cast<std::size_t>(chosen)];
-      if (left.m > 1) {
+      if (rest->m > 1) {
         // Nor is what lies beyond the chosen one's bisector; itself it leads by nothing.
-        leads_of(tree_, q, centroids_.row(near), row(left, 0), padded(left.m), left.stride, left.chosen2,
-                 leads_.data());
-        work.node_scores += left.m - 1;
-        keep(r.lead, leads_, left, left, [&](double lead) { return gap_of(lead, r.u); });
+        leads_of(tree_, q, centroids_.row(left.chosen), row(*rest, 0), padded(rest->m), rest->stride,
+                 left.chosen2, leads_.data());
+        work.node_scores += rest->m - 1;
+        keep(r.lead, leads_.data(), *rest, left, [&](double lead) { return gap_of(lead, r.u); });
       }
     }
     work[prune_rule::score] += all.m - left.m;
@@ -154,18 +183,26 @@ private:
   double gap_of(double lead, double u) const {
     return slack_.down(lead / slack_.up(std::sqrt(u * u + lead) + u));
   }
+  static index count_at_most(double limit, double const* values, index m) {
+    return keep_at_most(limit, values, m, 0, values, 0, nullptr, 0).count;
+  }
   template <class Gap>
-  void keep(double limit, std::vector<double> const& values, list const& from, list& to, Gap const& gap) {
+  void keep(double limit, double const* values, list const& from, list& to, Gap const& gap) {
     kept_columns const kept =
-        keep_at_most(limit, values.data(), from.m, rows(), row(from, 0), from.stride, row(to, 0), to.stride);
+        keep_at_most(limit, values, from.m, rows(), row(from, 0), from.stride, row(to, 0), to.stride,
+                     bounds_ ? row(from, tree_.dims() + 1) : values);
     to.m = kept.count;
-    if (margins_ != nullptr && kept.least_dropped < infinity)
+    if (bounds_)
+      to.beyond2 = std::min(to.beyond2, kept.least_dropped);
+    else if (margins_ != nullptr && kept.least_dropped < infinity)
       to.gap = std::min(to.gap, gap(kept.least_dropped));
   }
 
   // A list that may get as long as `all`, on top of it.
   list above(list const& all) {
-    list const next{all.first + static_cast<std::size_t>(all.stride * rows()), 0, padded(all.m), all.gap};
+    list next{all.first + static_cast<std::size_t>(all.stride * rows()), 0, padded(all.m)};
+    next.gap = all.gap;
+    next.beyond2 = all.beyond2;
     make_room(next);
     return next;
   }
@@ -174,13 +211,14 @@ private:
     std::size_t const end = top.first + static_cast<std::size_t>(top.stride * rows());
     if (stack_.size() < end) stack_.resize(2 * end);
   }
-  index rows() const { return tree_.dims() + (margins_ == nullptr ? 1 : 2); }
+  index rows() const { return tree_.dims() + (margins_ != nullptr || bounds_ ? 2 : 1); }
   double* row(list const& l, index j) { return stack_.data() + l.first + j * l.stride; }
 
   Tree const& tree_;
   matrix<double> const& centroids_;
   slack const& slack_;
   std::vector<double> const* margins_;
+  bool bounds_ = false;
   std::vector<double> stack_;
   std::vector<double> lo2_, hi2_, leads_;
 };
