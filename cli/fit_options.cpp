@@ -59,7 +59,7 @@ void add_method(CLI::App& app, fit_settings& s) {
   add_number(app, "--groups", s.fit.groups, index{0},
              "How many groups yinyang puts the centroids into; 0 = a tenth of K");
   app.add_option("--bisector", s.bisector,
-                 "Whether dualtree also prunes by bisectors, as the paper does not: on or off")
+                 "Whether dualtree has rules past the paper's, bisectors foremost: on or off")
       ->type_name("WORD")
       ->capture_default_str();
   add_threads(app, s.fit.threads);

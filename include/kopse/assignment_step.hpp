@@ -151,7 +151,7 @@ struct step_options {
   std::string tree = "kd";            ///< one of trees(); only for algorithms that use one
   index leaf_size = 40;               ///< most points in a leaf of the tree, >= 1
   index groups = 0;                   ///< of centroids, for yinyang; 0 = k / 10
-  bool bisector = true;               ///< dualtree: a prune rule past the paper's (docs/algorithm.md)
+  bool bisector = true;               ///< dualtree: with rules past the paper's (docs/algorithm.md)
   int threads = 0; ///< most at work; 0 = as many as cores are available, and fit(): one if n·k is small
   std::atomic<bool> const* stop = nullptr; ///< polled often; when true, interrupted is thrown
 };

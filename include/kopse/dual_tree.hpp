@@ -45,7 +45,8 @@ concept dual_tree_rules = requires(Rules& rules, node_id q, node_id r, double s,
   { rules.descend(q) } -> std::same_as<bool>; // after the last score of q: is there anything to find below?
   {
     rules.base_cases(q, refs, refs)
-    } -> std::same_as<void>;                // q a leaf: its points against the leaves [refs, refs)
+    } -> std::same_as<bool>; // all points below q against all of [refs, refs), which the rules may leave to
+                             // the children of q (false), but for a leaf, whose references are leaves
   { rules.leave(q) } -> std::same_as<void>; // after all below q; on several threads, before it
 };
 
@@ -76,9 +77,7 @@ public:
     if (rules_.descend(q)) {
       auto const left = std::make_shared<std::vector<scored_node> const>(
           survivors_.begin() + static_cast<std::ptrdiff_t>(references.size()), survivors_.end());
-      if (is_leaf(q))
-        rules_.base_cases(q, left->data(), left->data() + left->size());
-      else
+      if (!rules_.base_cases(q, left->data(), left->data() + left->size()))
         for (node_id const c : query_.children(q))
           if (node_id const shown = rules_.stand_in(c); shown != no_node) below(shown, left, rules_.known());
     }
@@ -92,9 +91,7 @@ private:
     enter(q, first, last);
     std::size_t const end = survivors_.size();
     if (rules_.descend(q)) {
-      if (is_leaf(q))
-        rules_.base_cases(q, survivors_.data() + begin, survivors_.data() + end);
-      else
+      if (!rules_.base_cases(q, survivors_.data() + begin, survivors_.data() + end))
         for (node_id const c : query_.children(q))
           if (node_id const shown = rules_.stand_in(c); shown != no_node) visit(shown, begin, end);
     }

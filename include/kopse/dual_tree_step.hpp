@@ -12,20 +12,24 @@
 // points are all that an iteration touches: what lies below an owned node is told its owner and bounds only
 // when the node stops being owned.
 //
+// Past the paper, with `bisector`: that rule (rescore); lists of candidates below small nodes (base_cases);
+// points that bounds do not settle go without them (update_points). docs/algorithm.md says what they bring.
+//
 // Cost: O(N + k log k) an iteration under the paper's assumptions, far less when little moves. Memory: 24
-// bytes a point and, a node, 28 bytes and its exact sum, besides the tree. Use it for large n and k in low
+// bytes a point and, a node, 30 bytes and its exact sum, besides the tree. Use it for large n and k in low
 // dimension (d to about 8).
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <limits>
 #include <memory>
 #include <span>
 #include <vector>
 
+#include "kopse/candidate_lists.hpp"
 #include "kopse/dual_tree.hpp"
-#include "kopse/kernels.hpp"
 #include "kopse/tree/neighbours.hpp"
 #include "kopse/tree_step.hpp"
 
@@ -39,13 +43,13 @@ public:
   using real = typename Tree::real;
   using reference_tree = typename Tree::reference;
 
-  /// The tree is on points.rows. `bisector`: a further rule, see rescore(); false: the paper's alone.
+  /// The tree is on points.rows. `bisector`: with what goes past the paper; false: its rules alone.
   /// 0 threads: as many as there are.
   dual_tree_step(std::shared_ptr<Tree const> tree, point_set<real> points, sum_layout const& layout, index k,
                  std::atomic<bool> const* stop = nullptr, bool bisector = true, int threads = 1)
       : base(std::move(tree), points, layout, k, stop, threads), bisector_(bisector),
         nodes_(static_cast<std::size_t>(tree_->node_count())),
-        points_(static_cast<std::size_t>(points.size())) {
+        points_(static_cast<std::size_t>(points.size())), rest_(nodes_.size()) {
     at(tree_->root()) = {0, 0, -1, tree_->root()};
   }
 
@@ -81,6 +85,11 @@ private:
   node_state& at(node_id q) { return nodes_[static_cast<std::size_t>(q)]; }
   node_state const& at(node_id q) const { return nodes_[static_cast<std::size_t>(q)]; }
   point_state& point_at(index position) { return points_[static_cast<std::size_t>(position)]; }
+  // For how many iterations more the points of a leaf have no bounds and are not tested.
+  struct rest {
+    std::uint8_t left = 0, whole = 0;
+  };
+  rest& rest_at(node_id leaf) { return rest_[static_cast<std::size_t>(leaf)]; }
 
   bool update_tree(per_thread<walk>& walks);
   template <class State> void shift(State& state, label owner) {
@@ -91,6 +100,7 @@ private:
   bool bisector_;
   std::vector<node_state> nodes_;
   std::vector<point_state> points_; // in tree order
+  std::vector<rest> rest_;          // by node
 
   // Of the iteration in hand.
   reference_tree const* reference_ = nullptr;
@@ -112,7 +122,9 @@ public:
 
   walk(dual_tree_step& step, typename base::share share)
       : mine(std::move(share)), step_(step), tree_(*step.tree_), reference_(*step.reference_),
-        centroids_(step.centroids_) {}
+        centroids_(step.centroids_),
+        lists_(candidate_lists<Tree, least_largest>::with_bounds(tree_, centroids_, step.slack_)),
+        points_(tree_.dims()) {}
 
   bool update_tree(node_id q);
   template <class Below> bool coalesce(node_id q, Below const& below);
@@ -124,7 +136,7 @@ public:
   double score(node_id q, node_id r);
   double rescore(node_id q, node_id r, double lo2);
   bool descend(node_id q);
-  void base_cases(node_id q, scored_node const* first, scored_node const* last);
+  bool base_cases(node_id q, scored_node const* first, scored_node const* last);
   void leave(node_id q);
 
 private:
@@ -135,14 +147,26 @@ private:
   bool test_node(node_id q);
   bool test_point(index position);
   void hand_down_bounds(node_id q);
+  void give(node_id q, label owner, double upper2, double lower2);
+
+  using list = typename candidate_lists<Tree, least_largest>::list;
+  void visit_children(node_id q, list const& all);
+  void visit_list(node_id q, list const& all);
+  void visit_points(node_id q, list const& left);
+  bool update_points(node_id leaf);
+  static constexpr index settled_share = 4; // one in so many must be
+  static constexpr int longest_rest = 15;
+  static constexpr index centroids_a_reference = 16;
 
   dual_tree_step& step_;
   Tree const& tree_;
   reference_tree const& reference_;
   matrix<double> const& centroids_;
-  std::vector<frame> path_{frame{}};          // of the nodes entered and not left, above them what is known
-  std::vector<label> candidates_;             // of a leaf
-  std::vector<double> coordinates_, squares_; // theirs, by dimension; their d² to a point
+  std::vector<frame> path_{frame{}}; // of the nodes entered and not left, above them what is known
+  std::vector<label> candidates_;
+  candidate_lists<Tree, least_largest> lists_;
+  point_tile points_;                             // of a leaf
+  std::array<index, point_tile::most> positions_; // theirs
 };
 
 // ---- UpdateTree: strategies three and four
@@ -170,14 +194,33 @@ template <space_tree Tree> bool dual_tree_step<Tree>::walk::update_tree(node_id 
     return test_node(q);
   }
   if (!step_.is_leaf(q)) return coalesce(q, [&](node_id c) { return update_tree(c); });
-  bool any = false;
-  point_range const range = tree_.points(q);
-  for (index i = range.first; i < range.last; ++i) {
-    step_.shift(step_.point_at(i), step_.point_owner(i));
-    any = test_point(i) || any;
-  }
+  bool const any = update_points(q);
   state.next = any ? q : unchanging;
   return any;
+}
+
+// Past the paper: where bounds settle too few points of a leaf to pay for what they cost (a second nearest
+// centroid, two roots, a test), its points go without them, after each failure for longer. Returns canchange
+// of any of them.
+template <space_tree Tree> bool dual_tree_step<Tree>::walk::update_points(node_id leaf) {
+  point_range const range = tree_.points(leaf);
+  rest& r = step_.rest_at(leaf);
+  if (r.left > 0) {
+    --r.left;
+    for (index i = range.first; i < range.last; ++i) step_.point_at(i).can_change = true;
+    return true;
+  }
+  index changing = 0;
+  for (index i = range.first; i < range.last; ++i) {
+    step_.shift(step_.point_at(i), step_.point_owner(i));
+    changing += test_point(i);
+  }
+  if (step_.bisector_) {
+    bool const pays = (range.size() - changing) * settled_share >= range.size();
+    r.whole = pays ? 0 : static_cast<std::uint8_t>(std::min(4 * r.whole + 3, longest_rest));
+    r.left = r.whole;
+  }
+  return changing > 0;
 }
 
 // What a node with several owners takes over from its children; below(c) is whether child c can change.
@@ -353,53 +396,88 @@ template <space_tree Tree> bool dual_tree_step<Tree>::walk::descend(node_id q) {
     hand_down_bounds(q);
     return true;
   }
-  ++mine.work[prune_rule::owned_node];
-  step_.give(mine.changes, q, f.closest);
-  node_state& state = step_.at(q);
-  state.upper = step_.slack_.upper(f.upper2);
-  state.lower = step_.slack_.lower(f.lower2);
-  state.closest = f.closest;
+  give(q, f.closest, f.upper2, f.lower2);
   return false;
 }
 
 template <space_tree Tree>
-void dual_tree_step<Tree>::walk::base_cases(node_id q, scored_node const* first, scored_node const* last) {
-  index const d = tree_.dims();
+void dual_tree_step<Tree>::walk::give(node_id q, label owner, double upper2, double lower2) {
+  ++mine.work[prune_rule::owned_node];
+  step_.give(mine.changes, q, owner);
+  node_state& state = step_.at(q);
+  state.upper = step_.slack_.upper(upper2);
+  state.lower = step_.slack_.lower(lower2);
+  state.closest = owner;
+}
+
+// Past the paper: where the references left of a small node hold few centroids each, the reference tree has
+// little more to save, and lists of candidates, which are tested many at once, go on down.
+template <space_tree Tree>
+bool dual_tree_step<Tree>::walk::base_cases(node_id q, scored_node const* first, scored_node const* last) {
+  index m = 0;
+  for (scored_node const* r = first; r != last; ++r) m += reference_.points(r->node).size();
+  bool const flat = step_.bisector_ && tree_.points(q).size() <= step_.small_points()
+                    && m <= centroids_a_reference * (last - first);
+  if (!step_.is_leaf(q) && !flat) return false;
   candidates_.clear();
   for (; first != last; ++first) {
     point_range const range = reference_.points(first->node);
     for (index i = range.first; i < range.last; ++i)
       candidates_.push_back(static_cast<label>(reference_.row(i)));
   }
-  std::sort(candidates_.begin(),
-            candidates_.end()); // ascending, so that of equal distances the lowest index comes first
-  std::size_t const m = candidates_.size();
-  index const stride = padded(static_cast<index>(m));
-  coordinates_.resize(static_cast<std::size_t>(stride * d));
-  squares_.resize(static_cast<std::size_t>(stride));
-  for (std::size_t i = 0; i < m; ++i)
-    for (index j = 0; j < d; ++j)
-      coordinates_[static_cast<std::size_t>(j * stride) + i] = centroids_(candidates_[i], j);
+  std::sort(candidates_.begin(), candidates_.end()); // of equal distances the lowest index comes first
+  list all = lists_.load(candidates_);
+  all.beyond2 = path_.back().lower2; // lb(N): no nearer than this are those not among the candidates
+  if (step_.is_leaf(q))
+    visit_points(q, all);
+  else
+    visit_children(q, all);
+  return true;
+}
 
-  double const pruned2 = path_.back().lower2; // lb(N): no nearer than this are those not among the candidates
+template <space_tree Tree> void dual_tree_step<Tree>::walk::visit_children(node_id q, list const& all) {
+  for (node_id const c : tree_.children(q))
+    if (node_id const shown = stand_in(c); shown != no_node) visit_list(shown, all);
+}
+
+// Score with all candidates at once, and strategy two.
+template <space_tree Tree> void dual_tree_step<Tree>::walk::visit_list(node_id q, list const& all) {
+  step_.check_stop();
+  list const left = lists_.filter(q, all, mine.work);
+  if (left.m == 1) return give(q, left.chosen, left.chosen2, left.beyond2);
+  hand_down_bounds(q);
+  step_.at(q).closest = left.chosen;
+  if (step_.is_leaf(q))
+    visit_points(q, left);
+  else
+    visit_children(q, left);
+}
+
+template <space_tree Tree> void dual_tree_step<Tree>::walk::visit_points(node_id q, list const& left) {
   point_range const range = tree_.points(q);
-  for (index i = range.first; i < range.last; ++i) {
-    point_state& p = step_.point_at(i);
-    if (!p.can_change) continue;
-    mine.work.distances += static_cast<index>(m);
-    squared_distances(tree_.point(i), d, coordinates_.data(), stride, stride, squares_.data());
-    double nearest2 = squares_[0], second2 = pruned2;
-    std::size_t nearest = 0;
-    for (std::size_t c = 1; c < m; ++c) {
-      double const d2 = squares_[c];
-      if (d2 < nearest2)
-        second2 = std::min(second2, nearest2), nearest2 = d2, nearest = c;
-      else
-        second2 = std::min(second2, d2);
+  for (index i = range.first; i < range.last;) {
+    points_.clear();
+    for (; i < range.last && points_.size() < point_tile::most; ++i) {
+      if (!step_.point_at(i).can_change) continue;
+      positions_[static_cast<std::size_t>(points_.size())] = i;
+      points_.add(tree_.point(i));
     }
-    step_.give_point(mine.changes, i, candidates_[nearest]);
-    p.upper = step_.slack_.upper(nearest2);
-    p.lower = step_.slack_.lower(second2);
+    mine.work.distances += points_.size() * left.m;
+    if (step_.rest_at(q).left > 0) {
+      double const* const who = points_.nearest(lists_.coordinates(left), left.m, left.stride);
+      for (index o = 0; o < points_.size(); ++o)
+        step_.give_point(mine.changes, positions_[static_cast<std::size_t>(o)],
+                         lists_.name(left, static_cast<index>(who[o])));
+      continue;
+    }
+    nearest_rows const found = points_.nearest_two(lists_.coordinates(left), left.m, left.stride);
+    for (index o = 0; o < points_.size(); ++o) {
+      index const at = positions_[static_cast<std::size_t>(o)];
+      step_.give_point(mine.changes, at, lists_.name(left, static_cast<index>(found.who[0][o])));
+      point_state& p = step_.point_at(at);
+      p.upper = step_.slack_.upper(found.square[0][o]);
+      p.lower = step_.slack_.lower(std::min(found.square[1][o], left.beyond2));
+    }
   }
 }
 

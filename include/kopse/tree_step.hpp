@@ -122,9 +122,9 @@ protected:
 
   /// Most points of a node that one thread does with all below it: enough of them for any number of threads,
   /// none so small that handing it out would cost more than it.
-  index branch_points() const {
-    return threads_ == 1 ? points() : std::max(least_branch, points() / branches);
-  }
+  index branch_points() const { return threads_ == 1 ? points() : small_points(); }
+  /// The same whatever the number of threads.
+  index small_points() const { return std::max(least_branch, points() / branches); }
 
   /// `owner` owns all of q: the sums of what had another owner move (the paper's UpdateCentroids, by
   /// changes).
