@@ -186,7 +186,7 @@ double least(double const* values, index m) {
 }
 
 kept_columns keep(double limit, double const* values, index m, index rows, double const* x, index stride,
-                  double* to, index to_stride, double const* of_dropped) {
+                  double* to, index to_stride) {
   wide const t;
   index const width = static_cast<index>(hn::Lanes(t));
   auto const most = hn::Set(t, limit), infinite = hn::Set(t, std::numeric_limits<double>::infinity());
@@ -194,8 +194,8 @@ kept_columns keep(double limit, double const* values, index m, index rows, doubl
   index count = 0;
   for (index i = 0; i < m; i += width) {
     auto const inside = hn::FirstN(t, static_cast<std::size_t>(m - i));
-    auto const value = hn::LoadU(t, of_dropped + i);
-    auto const above = hn::Gt(hn::LoadU(t, values + i), most), stays = hn::And(hn::Not(above), inside);
+    auto const value = hn::LoadU(t, values + i);
+    auto const above = hn::Gt(value, most), stays = hn::And(hn::Not(above), inside);
     dropped = hn::Min(dropped, hn::IfThenElse(hn::And(above, inside), value, infinite));
     std::uint8_t bits[8] = {};
     hn::StoreMaskBits(t, stays, bits);
@@ -334,9 +334,8 @@ void squared_distances(double const* x, index d, double const* c, index m, index
 double least_of(double const* values, index m) { return HWY_DYNAMIC_DISPATCH(least)(values, m); }
 
 kept_columns keep_at_most(double limit, double const* values, index m, index rows, double const* x,
-                          index stride, double* to, index to_stride, double const* of_dropped) {
-  return HWY_DYNAMIC_DISPATCH(keep)(limit, values, m, rows, x, stride, to, to_stride,
-                                    of_dropped == nullptr ? values : of_dropped);
+                          index stride, double* to, index to_stride) {
+  return HWY_DYNAMIC_DISPATCH(keep)(limit, values, m, rows, x, stride, to, to_stride);
 }
 
 void offer_centroids(double const* x, index n, index x_stride, index d, double const* c, index m, index along,

@@ -79,26 +79,24 @@ public:
   static constexpr double infinity = std::numeric_limits<double>::infinity();
 
   // m candidates in rows of `stride` from stack_[first] on: coordinates by dimension, then numbers, then
-  // margins with their sign turned, or the least computed d² from any point of the node.
+  // margins with their sign turned.
   struct list {
     std::size_t first = 0;
     index m = 0, stride = 0;
     double gap = infinity;
-    label chosen = -1;         // or none was
-    double chosen2 = infinity; // no point of the node has a larger computed d² from it
-    double beyond2 = infinity; // none a smaller one from any centroid off the list; kept on demand
+    label chosen = -1;                // or none was
+    interval chosen2{0, infinity};    // computed d² from it to any point of the node
+    double beyond2 = infinity;        // none off the list is nearer than this to any point of the node,
+    double lead = infinity;           // or its d² exceeds that of the point's owner by at least this
+    double others2(double d2) const { // at least; d2 is that of the owner, or less
+      return std::min(beyond2, d2 + lead);
+    }
   };
 
   /// `margins` by centroid, or none at all.
   candidate_lists(Tree const& tree, matrix<double> const& centroids, slack const& s,
                   std::vector<double> const* margins = nullptr)
       : tree_(tree), centroids_(centroids), slack_(s), margins_(margins) {}
-  /// Without margins; the lists know `beyond2`.
-  static candidate_lists with_bounds(Tree const& tree, matrix<double> const& centroids, slack const& s) {
-    candidate_lists lists(tree, centroids, s);
-    lists.bounds_ = true;
-    return lists;
-  }
 
   /// The only list there is.
   list load(std::vector<label> const& candidates, double gap = infinity) {
@@ -128,7 +126,7 @@ public:
       for (std::vector<double>* const v : {&lo2_, &hi2_, &leads_})
         v->resize(static_cast<std::size_t>(all.stride));
     list left = above(all);
-    double* const lo2 = bounds_ ? row(all, tree_.dims() + 1) : lo2_.data();
+    double* const lo2 = lo2_.data();
     distances_to(tree_, q, row(all, 0), padded(all.m), all.stride, lo2, hi2_.data());
     work.node_scores += all.m;
     double const upper2 = least_of(hi2_.data(), all.m);
@@ -141,20 +139,26 @@ public:
     list const* rest = &all;
     if (all.m == 1 || left.chosen < 0 || hi2_[static_cast<std::size_t>(chosen)] > upper2
         || count_at_most(r.limit2, lo2, all.m) < all.m - all.m / 8) {
-      keep(r.limit2, lo2, all, left, [&](double low2) { return slack_.lower(low2) - r.u; });
+      double const low2 = keep(r.limit2, lo2, all, left);
+      left.beyond2 = std::min(left.beyond2, low2);
+      if (margins_ != nullptr && low2 < infinity) left.gap = std::min(left.gap, slack_.lower(low2) - r.u);
       rest = &left;
     }
+    index const nearer = rest->m;
     if (left.chosen >= 0) {
-      left.chosen2 = hi2_[static_cast<std::size_t>(chosen)];
-      if (rest->m > 1) {
+      left.chosen2 = {lo2[chosen], hi2_[static_cast<std::size_t>(chosen)]};
+      if (nearer > 1) {
         // Nor is what lies beyond the chosen one's bisector; itself it leads by nothing.
-        leads_of(tree_, q, centroids_.row(left.chosen), row(*rest, 0), padded(rest->m), rest->stride,
-                 left.chosen2, leads_.data());
-        work.node_scores += rest->m - 1;
-        keep(r.lead, leads_.data(), *rest, left, [&](double lead) { return gap_of(lead, r.u); });
+        leads_of(tree_, q, centroids_.row(left.chosen), row(*rest, 0), padded(nearer), rest->stride,
+                 left.chosen2.hi, leads_.data());
+        work.node_scores += nearer - 1;
+        double const lead = keep(r.lead, leads_.data(), *rest, left);
+        left.lead = std::min(left.lead, lead);
+        if (margins_ != nullptr && lead < infinity) left.gap = std::min(left.gap, gap_of(lead, r.u));
       }
     }
-    work[prune_rule::score] += all.m - left.m;
+    work[prune_rule::score] += all.m - nearer;
+    work[prune_rule::bisector] += nearer - left.m;
     return left;
   }
 
@@ -186,16 +190,12 @@ private:
   static index count_at_most(double limit, double const* values, index m) {
     return keep_at_most(limit, values, m, 0, values, 0, nullptr, 0).count;
   }
-  template <class Gap>
-  void keep(double limit, double const* values, list const& from, list& to, Gap const& gap) {
+  // Puts those with at most `limit` into a list; returns the least value of the others.
+  double keep(double limit, double const* values, list const& from, list& to) {
     kept_columns const kept =
-        keep_at_most(limit, values, from.m, rows(), row(from, 0), from.stride, row(to, 0), to.stride,
-                     bounds_ ? row(from, tree_.dims() + 1) : values);
+        keep_at_most(limit, values, from.m, rows(), row(from, 0), from.stride, row(to, 0), to.stride);
     to.m = kept.count;
-    if (bounds_)
-      to.beyond2 = std::min(to.beyond2, kept.least_dropped);
-    else if (margins_ != nullptr && kept.least_dropped < infinity)
-      to.gap = std::min(to.gap, gap(kept.least_dropped));
+    return kept.least_dropped;
   }
 
   // A list that may get as long as `all`, on top of it.
@@ -203,6 +203,7 @@ private:
     list next{all.first + static_cast<std::size_t>(all.stride * rows()), 0, padded(all.m)};
     next.gap = all.gap;
     next.beyond2 = all.beyond2;
+    next.lead = all.lead;
     make_room(next);
     return next;
   }
@@ -211,14 +212,13 @@ private:
     std::size_t const end = top.first + static_cast<std::size_t>(top.stride * rows());
     if (stack_.size() < end) stack_.resize(2 * end);
   }
-  index rows() const { return tree_.dims() + (margins_ != nullptr || bounds_ ? 2 : 1); }
+  index rows() const { return tree_.dims() + (margins_ != nullptr ? 2 : 1); }
   double* row(list const& l, index j) { return stack_.data() + l.first + j * l.stride; }
 
   Tree const& tree_;
   matrix<double> const& centroids_;
   slack const& slack_;
   std::vector<double> const* margins_;
-  bool bounds_ = false;
   std::vector<double> stack_;
   std::vector<double> lo2_, hi2_, leads_;
 };

@@ -122,9 +122,7 @@ public:
 
   walk(dual_tree_step& step, typename base::share share)
       : mine(std::move(share)), step_(step), tree_(*step.tree_), reference_(*step.reference_),
-        centroids_(step.centroids_),
-        lists_(candidate_lists<Tree, least_largest>::with_bounds(tree_, centroids_, step.slack_)),
-        points_(tree_.dims()) {}
+        centroids_(step.centroids_), lists_(tree_, centroids_, step.slack_), points_(tree_.dims()) {}
 
   bool update_tree(node_id q);
   template <class Below> bool coalesce(node_id q, Below const& below);
@@ -444,7 +442,7 @@ template <space_tree Tree> void dual_tree_step<Tree>::walk::visit_children(node_
 template <space_tree Tree> void dual_tree_step<Tree>::walk::visit_list(node_id q, list const& all) {
   step_.check_stop();
   list const left = lists_.filter(q, all, mine.work);
-  if (left.m == 1) return give(q, left.chosen, left.chosen2, left.beyond2);
+  if (left.m == 1) return give(q, left.chosen, left.chosen2.hi, left.others2(left.chosen2.lo));
   hand_down_bounds(q);
   step_.at(q).closest = left.chosen;
   if (step_.is_leaf(q))
@@ -476,7 +474,7 @@ template <space_tree Tree> void dual_tree_step<Tree>::walk::visit_points(node_id
       step_.give_point(mine.changes, at, lists_.name(left, static_cast<index>(found.who[0][o])));
       point_state& p = step_.point_at(at);
       p.upper = step_.slack_.upper(found.square[0][o]);
-      p.lower = step_.slack_.lower(std::min(found.square[1][o], left.beyond2));
+      p.lower = step_.slack_.lower(std::min(found.square[1][o], left.others2(found.square[0][o])));
     }
   }
 }

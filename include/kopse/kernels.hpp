@@ -35,16 +35,15 @@ void box_leads(double const* low, double const* high, index d, double const* nea
 /// The least of m > 0 numbers.
 double least_of(double const* values, index m);
 
-/// What stays of some columns, and the least of a number of those that do not (infinite if there are none).
+/// What stays of some columns, and the least value of those that do not (infinite if there are none).
 struct kept_columns {
   index count;
   double least_dropped;
 };
 /// Writes those of m columns, of so many rows, whose value is not above `limit`, in their order. They may be
-/// written over what is read. Writes whole vectors: up to padded(m) of each row. The least of the others is
-/// that of their values, or of `of_dropped`.
+/// written over what is read. Writes whole vectors: up to padded(m) of each row.
 kept_columns keep_at_most(double limit, double const* values, index m, index rows, double const* x,
-                          index stride, double* to, index to_stride, double const* of_dropped = nullptr);
+                          index stride, double* to, index to_stride);
 
 /// Points by dimension, too: coordinate j of point i at x[j·x_stride + i], for i below n, a multiple of
 /// lanes. Offers each of them m centroids, coordinate j of centroid i at c[i·along + j·across]: where one is
