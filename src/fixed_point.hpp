@@ -68,6 +68,7 @@ inline void add_shifted(std::span<word> a, wide magnitude, int shift, bool subtr
   word const piece[3] = {static_cast<word>(magnitude << bits), static_cast<word>((magnitude << bits) >> 64),
                          bits == 0 ? 0 : static_cast<word>(magnitude >> (128 - bits))};
   std::size_t const from = static_cast<std::size_t>(shift / 64);
+  if (from >= a.size()) return; // a number that was not there when a was laid out: not ours to write
   std::size_t const length = std::min<std::size_t>(3, a.size() - from);
   add(a, {piece, length}, subtract, from);
 }

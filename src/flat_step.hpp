@@ -3,6 +3,7 @@
 // sums by changes, drift, blocks on threads. Each adds its bounds in a file of its own.
 #pragma once
 
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -101,6 +102,9 @@ private:
 
   void record(cluster_sums& changes, index i, label old) {
     label const now = owner(i);
+    if (now < 0)
+      throw error("row " + std::to_string(points_.offset + i)
+                  + " (counted from 0) has no nearest centroid: the data were changed during the run");
     if (now == old) return;
     ++changes.labels_changed;
     if (old >= 0) changes.sums.add(old, points_.rows.row(i), points_.weight(i), -1);

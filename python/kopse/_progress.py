@@ -32,7 +32,7 @@ class Progress:
     def __init__(self, verbose: int, callback: Callback | None, n: int, k: int, max_iter: int, runs: int = 1) -> None:
         self.verbose = as_verbose(verbose) if sys.stderr is not None else 0  # without a console there is none
         self.callback = as_callback(callback)
-        self.pairs = n * k
+        self.pairs = n * k  # 0: not known
         self.max_iter = max_iter
         self.run, self.runs = 0, runs
         self.stream = sys.stderr
@@ -60,25 +60,31 @@ class Progress:
         seconds = time.monotonic() - self.start
         self.line = self.describe(iteration, record, seconds)
         if self.verbose > 1:
-            print(self.line, file=self.stream, flush=True)
+            self.write(self.line + "\n")
         elif self.rewrites and time.monotonic() - self.shown >= PAUSE:
             self.shown = time.monotonic()
             self.rewrite()
 
     def describe(self, iteration: int, record: Record, seconds: float) -> str:
-        pruned = 100 * (1 - record["distances"] / self.pairs)
+        pruned = f", {100 * (1 - record['distances'] / self.pairs):.2f} % pruned" if self.pairs else ""
         pace = iteration / seconds if seconds > 0 else 0.0
         which = f"run {self.run}/{self.runs}, " if self.runs > 1 else ""
         return (
             f"k-means: {which}iteration {iteration} (of {self.max_iter} at most), {record['labels_changed']:,} labels changed, "
-            f"inertia {record['inertia']:.6g}, {pruned:.2f} % pruned [{seconds:.1f} s, {pace:.3g}/s]"
+            f"inertia {record['inertia']:.6g}{pruned} [{seconds:.1f} s, {pace:.3g}/s]"
         )
 
     def rewrite(self) -> None:
         # Blanks wipe what is left of a longer line; a notebook knows no control sequence for it.
-        self.stream.write("\r" + self.line.ljust(self.width))
-        self.stream.flush()
+        self.write("\r" + self.line.ljust(self.width))
         self.width = len(self.line)
+
+    def write(self, text: str) -> None:
+        try:
+            self.stream.write(text)
+            self.stream.flush()
+        except (OSError, ValueError):  # full, or closed: a fit is worth more than its progress
+            self.verbose = 0
 
     def __enter__(self) -> Progress:
         return self
@@ -88,7 +94,6 @@ class Progress:
             return
         if self.rewrites:
             self.rewrite()
-            self.stream.write("\n")
+            self.write("\n")
         else:
-            self.stream.write(self.line + "\n")
-        self.stream.flush()
+            self.write(self.line + "\n")

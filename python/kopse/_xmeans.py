@@ -132,7 +132,7 @@ class XMeans(BaseClusterer):
         o.init = self.init
         o.seed = seed_of(self.random_state)
         built = X._built if isinstance(X, Tree) else None
-        with Progress(self.verbose, self.callback, n, least, o.max_iter) as progress:
+        with Progress(self.verbose, self.callback, n, 0, o.max_iter) as progress:  # k grows
             run = _core.x_means(rows, least, min(most, n), o, as_weights(sample_weight, n), built, progress.wanted)
         result = result_of(run)
         self._take(result)

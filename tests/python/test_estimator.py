@@ -188,6 +188,7 @@ def test_warnings_are_those_of_both(X):
         lambda X: kopse.KMeans(5, max_iter=1).fit_transform(X), lambda X: kopse.XMeans(5, max_iter=1).fit_predict(X),
         lambda X: kopse.KMeans(5, max_iter=1).set_output(transform="pandas").fit_transform(X),
         lambda X: make_pipeline(StandardScaler(), kopse.KMeans(5, max_iter=1)).fit_predict(X),
+        lambda X: GridSearchCV(kopse.KMeans(max_iter=1), {"n_clusters": [20]}, cv=2).fit(X),
         lambda X: kopse.KMeans(5, max_iter=1, init=lambda X, k, random_state: X[:k]).fit(X), lambda X: kopse.kmeans(X, 5, max_iter=1),
         lambda X: kopse.choose_k(X, 5, max_iter=1), lambda X: kopse.KMeans(3, init=X[:3], n_init=2).fit_predict(X),
         lambda X: kopse.kmeans_plusplus(np.ones((9, 1)), 5), lambda X: kopse.KMeans(5).fit_predict(np.ones((9, 1))),

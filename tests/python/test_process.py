@@ -21,6 +21,21 @@ def test_import_is_light():
     ).splitlines() == ["[]", "True False"]
 
 
+@pytest.mark.parametrize("algorithm", ["lloyd", "hamerly", "elkan", "yinyang", "exponion", "filter", "dualtree", "frontier"])
+def test_rows_that_change_during_a_fit(algorithm):
+    """Nothing is promised but that the process lives."""
+    run_python(
+        "import numpy as np, kopse\n"
+        "for bad in np.nan, np.inf, 1e300, -3.0:\n"
+        "    for columns, k in (3, 50), (10, 500):\n"
+        "        X = np.random.default_rng(0).random((8000, columns))\n"
+        "        def change(iteration, record): X[::10] = bad\n"
+        "        try:\n"
+        f"            kopse.kmeans(X, k, algorithm={algorithm!r}, init=X[:k], callback=change, max_iter=20)\n"
+        "        except (ValueError, RuntimeError) as fault: assert 'changed during the run' in str(fault)\n"
+    )
+
+
 INTERRUPTED = """
 import os, signal, sys, threading, numpy as np, kopse
 X = np.random.default_rng(0).random((400_000, 3))

@@ -102,6 +102,25 @@ def test_progress_without_a_console(X, monkeypatch, capsys, verbose):
     assert capsys.readouterr().out == ""
 
 
+class Full(Terminal):
+    def write(self, text):
+        raise OSError(28, "No space left on device")
+
+
+@pytest.mark.parametrize("verbose", [1, 2])
+def test_a_fit_outlives_its_progress(X, monkeypatch, verbose):
+    monkeypatch.setattr(sys, "stderr", Full())
+    seen = []
+    model = kopse.KMeans(20, verbose=verbose, callback=lambda *entry: seen.append(entry)).fit(X)
+    assert len(model.labels_) == len(X) and len(seen) == model.n_iter_
+
+
+def test_x_means_does_not_tell_what_it_cannot_know(X, capsys):
+    kopse.XMeans(verbose=2, algorithm="lloyd").fit(X)
+    text = capsys.readouterr().err
+    assert "k-means: iteration 1 " in text and "pruned" not in text
+
+
 def test_no_progress_unless_asked_for(X, capsys):
     kopse.kmeans(X, 20)
     assert capsys.readouterr() == ("", "")
