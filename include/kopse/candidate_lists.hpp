@@ -39,16 +39,13 @@ public:
   /// For each point the number of the nearest of m candidates, the first of equals; coordinate j of candidate
   /// i is at c[j·stride + i].
   double const* nearest(double const* c, index m, index stride) {
-    nearest_two(c, m, stride, false);
+    offer(c, m, stride, nullptr);
     return who_[0].data();
   }
   /// The same; and the d² of that one and the next.
-  nearest_rows nearest_two(double const* c, index m, index stride, bool second = true) {
-    for (std::size_t i = 0; i < (second ? 2 : 1); ++i)
-      std::fill_n(squares_[i].begin(), padded(size_), std::numeric_limits<double>::infinity());
-    std::fill_n(who_[0].begin(), padded(size_), 0.0);
-    offer_centroids(x_.data(), padded(size_), most, d_, c, m, 1, stride, 0, squares_[0].data(),
-                    who_[0].data(), second ? squares_[1].data() : nullptr);
+  nearest_rows nearest_two(double const* c, index m, index stride) {
+    std::fill_n(squares_[1].begin(), padded(size_), std::numeric_limits<double>::infinity());
+    offer(c, m, stride, squares_[1].data());
     return {{squares_[0].data(), squares_[1].data()}, {who_[0].data()}};
   }
   /// The nearest four.
@@ -61,6 +58,13 @@ public:
   }
 
 private:
+  void offer(double const* c, index m, index stride, double* second) {
+    std::fill_n(squares_[0].begin(), padded(size_), std::numeric_limits<double>::infinity());
+    std::fill_n(who_[0].begin(), padded(size_), 0.0);
+    offer_centroids(x_.data(), padded(size_), most, d_, c, m, 1, stride, 0, squares_[0].data(),
+                    who_[0].data(), second);
+  }
+
   index d_, size_ = 0;
   std::vector<double> x_;
   std::array<std::array<double, most>, 4> squares_;

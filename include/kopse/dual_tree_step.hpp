@@ -148,9 +148,10 @@ private:
   void give(node_id q, label owner, double upper2, double lower2);
 
   using list = typename candidate_lists<Tree, least_largest>::list;
-  void visit_children(node_id q, list const& all);
+  bool few_a_reference(scored_node const* first, scored_node const* last) const;
   void visit_list(node_id q, list const& all);
-  void visit_points(node_id q, list const& left);
+  void visit_below(node_id q, list const& left);
+  void visit_points(node_id leaf, list const& left);
   bool update_points(node_id leaf);
   static constexpr index settled_share = 4; // one in so many must be
   static constexpr int longest_rest = 15;
@@ -412,11 +413,8 @@ void dual_tree_step<Tree>::walk::give(node_id q, label owner, double upper2, dou
 // little more to save, and lists of candidates, which are tested many at once, go on down.
 template <space_tree Tree>
 bool dual_tree_step<Tree>::walk::base_cases(node_id q, scored_node const* first, scored_node const* last) {
-  index m = 0;
-  for (scored_node const* r = first; r != last; ++r) m += reference_.points(r->node).size();
-  bool const flat = step_.bisector_ && tree_.points(q).size() <= step_.small_points()
-                    && m <= centroids_a_reference * (last - first);
-  if (!step_.is_leaf(q) && !flat) return false;
+  bool const small = step_.bisector_ && tree_.points(q).size() <= step_.small_points();
+  if (!step_.is_leaf(q) && !(small && few_a_reference(first, last))) return false;
   candidates_.clear();
   for (; first != last; ++first) {
     point_range const range = reference_.points(first->node);
@@ -426,16 +424,15 @@ bool dual_tree_step<Tree>::walk::base_cases(node_id q, scored_node const* first,
   std::sort(candidates_.begin(), candidates_.end()); // of equal distances the lowest index comes first
   list all = lists_.load(candidates_);
   all.beyond2 = path_.back().lower2; // lb(N): no nearer than this are those not among the candidates
-  if (step_.is_leaf(q))
-    visit_points(q, all);
-  else
-    visit_children(q, all);
+  visit_below(q, all);
   return true;
 }
 
-template <space_tree Tree> void dual_tree_step<Tree>::walk::visit_children(node_id q, list const& all) {
-  for (node_id const c : tree_.children(q))
-    if (node_id const shown = stand_in(c); shown != no_node) visit_list(shown, all);
+template <space_tree Tree>
+bool dual_tree_step<Tree>::walk::few_a_reference(scored_node const* first, scored_node const* last) const {
+  index centroids = 0;
+  for (scored_node const* r = first; r != last; ++r) centroids += reference_.points(r->node).size();
+  return centroids <= centroids_a_reference * (last - first);
 }
 
 // Score with all candidates at once, and strategy two.
@@ -445,14 +442,17 @@ template <space_tree Tree> void dual_tree_step<Tree>::walk::visit_list(node_id q
   if (left.m == 1) return give(q, left.chosen, left.chosen2.hi, left.others2(left.chosen2.lo));
   hand_down_bounds(q);
   step_.at(q).closest = left.chosen;
-  if (step_.is_leaf(q))
-    visit_points(q, left);
-  else
-    visit_children(q, left);
+  visit_below(q, left);
 }
 
-template <space_tree Tree> void dual_tree_step<Tree>::walk::visit_points(node_id q, list const& left) {
-  point_range const range = tree_.points(q);
+template <space_tree Tree> void dual_tree_step<Tree>::walk::visit_below(node_id q, list const& left) {
+  if (step_.is_leaf(q)) return visit_points(q, left);
+  for (node_id const c : tree_.children(q))
+    if (node_id const shown = stand_in(c); shown != no_node) visit_list(shown, left);
+}
+
+template <space_tree Tree> void dual_tree_step<Tree>::walk::visit_points(node_id leaf, list const& left) {
+  point_range const range = tree_.points(leaf);
   for (index i = range.first; i < range.last;) {
     points_.clear();
     for (; i < range.last && points_.size() < point_tile::most; ++i) {
@@ -461,7 +461,7 @@ template <space_tree Tree> void dual_tree_step<Tree>::walk::visit_points(node_id
       points_.add(tree_.point(i));
     }
     mine.work.distances += points_.size() * left.m;
-    if (step_.rest_at(q).left > 0) {
+    if (step_.rest_at(leaf).left > 0) {
       double const* const who = points_.nearest(lists_.coordinates(left), left.m, left.stride);
       for (index o = 0; o < points_.size(); ++o)
         step_.give_point(mine.changes, positions_[static_cast<std::size_t>(o)],
