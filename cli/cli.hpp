@@ -66,9 +66,6 @@ void add_number(CLI::App& app, std::string const& names, std::uint64_t& target, 
 void add_real(CLI::App& app, std::string const& names, double& target, double least, bool above,
               std::string const& help);
 
-/// Most starts of a seed, and most rows, rounds and samples that are drawn for one: random numbers are
-/// numbered by them, and one more would be the first again.
-constexpr index most_starts = index{1} << 32, most_draws = most_starts - 1;
 /// --seed and --candidates.
 void add_draws(CLI::App& app, std::uint64_t& seed, index& candidates);
 /// Refuses what has no effect on `start.init`, unless it has the value that it has anyway. `drawn`: whether

@@ -15,8 +15,6 @@ char const* version() noexcept { return KOPSE_VERSION; }
 
 namespace {
 
-constexpr index most_restarts = index{1} << 32; // the starts that one seed has
-
 class stopwatch {
 public:
   explicit stopwatch(double& total) : total_(total) {}
@@ -35,7 +33,7 @@ void check(index n, index d, index k, options const& o) {
   if (o.max_iter < 1) throw usage_error("max_iter = " + std::to_string(o.max_iter) + ": expected at least 1");
   if (!(o.tol >= 0)) throw usage_error("tol = " + in_digits(o.tol) + ": expected a number >= 0");
   if (o.restarts < 1) throw usage_error("restarts = " + std::to_string(o.restarts) + ": expected at least 1");
-  if (o.restarts > most_restarts)
+  if (o.restarts > most_starts)
     throw usage_error("restarts = " + std::to_string(o.restarts) + ": expected at most 2^32");
   if (!o.centroids) return;
   if (o.centroids->rows() != k || o.centroids->cols() != d)

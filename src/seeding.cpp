@@ -81,7 +81,7 @@ void resolve(seeding_options& options) {
   // Random numbers are numbered by these.
   auto const numbered = [&](index value, index least, char const* what) {
     at_least(value, least, what);
-    if (value > std::numeric_limits<std::uint32_t>::max()) refuse(value, what, "less than 2^32");
+    if (value > most_draws) refuse(value, what, "less than 2^32");
   };
   numbered(options.candidates, 0, "candidates");
   numbered(options.restart, 0, "restart");

@@ -21,6 +21,10 @@ std::string_view resolve_init(std::string_view name);
 /// Whether the centroids of a method (not an alias) are rows of the data.
 bool takes_rows(std::string_view init);
 
+/// Most starts of a seed, and most rows, rounds and samples that are drawn for one: random numbers are
+/// numbered by them, and one more would be the first again.
+inline constexpr index most_starts = index{1} << 32, most_draws = most_starts - 1;
+
 struct seeding_options {
   std::string init = "k-means++"; ///< one of inits()
   std::uint64_t seed = 0;
