@@ -77,42 +77,52 @@ public:
   // The node of the task alone; its children become tasks.
   void open(task const& t, std::vector<task>& below) {
     list const left = lists_.filter(t.node, lists_.load(*t.candidates), mine.work);
-    if (settle(t.node, left)) return;
+    if (settle(t.node, left, std::ssize(*t.candidates))) return;
     auto const candidates = std::make_shared<std::vector<label> const>(lists_.names(left));
     for (node_id const c : tree_.children(t.node)) below.push_back({c, candidates});
   }
 
 private:
   using list = typename candidate_lists<Tree, Choice>::list;
+  using tile = point_tile<typename base::real>;
 
   void visit(node_id q, list const& all) {
     step_.check_stop();
     effort += scores_a_node;
     list const left = lists_.filter(q, all, mine.work);
-    if (!settle(q, left))
+    if (!settle(q, left, all.m))
       for (node_id const c : tree_.children(q)) visit(c, left);
   }
 
-  // Gives q, or a leaf's points, to their owners; false if that is for its children to do.
-  bool settle(node_id q, list const& left) {
+  // Gives q, or its points, to their owners; false if that is for its children to do. There were `before`
+  // candidates.
+  bool settle(node_id q, list const& left, index before) {
     if (left.m == 1) {
       step_.give(mine.changes, q, lists_.name(left, 0));
       return true;
     }
     step_.hand_down(q);
-    if (!step_.is_leaf(q)) return false;
-    mine.work.distances += tree_.points(q).size() * left.m;
+    if (!step_.is_leaf(q)) {
+      if (!tile::pays(tree_.points(q).size(), before, left.m)) return false;
+      hand_down_below(q);
+    }
     point_range const range = tree_.points(q);
+    mine.work.distances += range.size() * left.m;
     effort += scores_a_point * range.size();
-    for (index first = range.first; first < range.last; first += point_tile::most) {
+    for (index first = range.first; first < range.last; first += tile::most) {
       points_.clear();
-      for (index i = first; i < std::min(range.last, first + point_tile::most); ++i)
-        points_.add(tree_.point(i));
-      double const* const who = points_.nearest(lists_.coordinates(left), left.m, left.stride);
+      for (index i = first; i < std::min(range.last, first + tile::most); ++i) points_.add(tree_.point(i));
+      label const* const who = points_.nearest(lists_.coordinates(left), left.m, left.stride);
       for (index i = 0; i < points_.size(); ++i)
-        step_.give_point(mine.changes, first + i, lists_.name(left, static_cast<index>(who[i])));
+        step_.give_point(mine.changes, first + i, lists_.name(left, who[i]));
     }
     return true;
+  }
+  void hand_down_below(node_id q) {
+    for (node_id const c : tree_.children(q)) {
+      step_.hand_down(c);
+      hand_down_below(c);
+    }
   }
 
   static constexpr index scores_a_node = 40, scores_a_point = 3; // measured
@@ -120,7 +130,7 @@ private:
   candidate_step& step_;
   Tree const& tree_;
   candidate_lists<Tree, Choice> lists_;
-  point_tile points_;
+  tile points_;
 };
 
 } // namespace kopse

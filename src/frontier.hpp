@@ -297,6 +297,7 @@ public:
 protected:
   using lists = candidate_lists<Tree, least_largest>;
   using list = typename lists::list;
+  using tile = point_tile<real>;
 
   void visit(node_id q, list const& all) {
     step_.check_stop();
@@ -318,10 +319,9 @@ protected:
     if (!step_.is_leaf(q)) return false;
     mine.work.distances += tree_.points(q).size() * left.m;
     point_range const range = tree_.points(q);
-    for (index first = range.first; first < range.last; first += point_tile::most) {
+    for (index first = range.first; first < range.last; first += tile::most) {
       points_.clear();
-      for (index i = first; i < std::min(range.last, first + point_tile::most); ++i)
-        points_.add(tree_.point(i));
+      for (index i = first; i < std::min(range.last, first + tile::most); ++i) points_.add(tree_.point(i));
       nearest_rows const found = points_.nearest_four(lists_.coordinates(left), left.m, left.stride);
       for (index i = 0; i < points_.size(); ++i) look_at_point(first + i, i, found, left);
     }
@@ -360,7 +360,7 @@ protected:
   cluster_clocks& clocks_;
   slack const& slack_;
   lists lists_;
-  point_tile points_;
+  tile points_;
 };
 
 // What one thread needs to walk over the tree.

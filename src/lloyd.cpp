@@ -3,8 +3,11 @@
 //
 // S. P. Lloyd, "Least squares quantization in PCM", IEEE Trans. Inf. Theory 28 (1982).
 // Time n·k·d an iteration; memory 4 bytes a point (its label). Points go in tiles that are kept in the cache,
-// a few vectors at a time, against centroids one after the other. Use it for small k or as the judge of the
-// others; not where n·k is large.
+// a few vectors at a time, against centroids one after the other, in float32 where that settles it
+// (screen.hpp). Use it for small k, in many dimensions, or as the judge of the others; not where n·k is
+// large.
+#include <optional>
+
 #include "flat_step.hpp"
 #include "nearest.hpp"
 #include "steps.hpp"
@@ -19,13 +22,14 @@ public:
       : flat_step<Real>(points, std::move(layout), k, options) {}
 
 private:
+  void prepare() override { nearest_.emplace(this->seen_.view()); }
   void assign_block(index first, index last, work_counters& work) override {
-    matrix<double> scratch(this->points_.dims() + 2, tile_points);
-    for (index i = first; i < last; i += tile_points)
-      nearest_of_tile(this->points_.rows.slice(i, std::min(last, i + tile_points)), this->seen_.view(),
-                      scratch.row(0), &this->owner(i));
+    brute_force::scratch room;
+    nearest_->find_nearest(this->points_.rows.slice(first, last), room, &this->owner(first));
     work.distances += (last - first) * this->k_;
   }
+
+  std::optional<brute_force> nearest_; // of this assignment
 };
 
 } // namespace

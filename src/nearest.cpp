@@ -2,31 +2,62 @@
 #include "nearest.hpp"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 
 #include "kopse/kernels.hpp"
 
 namespace kopse {
+namespace {
+
+constexpr index tile_points = float_screen::most_points;
+
+} // namespace
+
+brute_force::brute_force(matrix_view<double> centroids)
+    : centroids_(centroids), screened_(centroids.rows() >= float_screen::least_centroids) {
+  if (!screened_) return;
+  index const k = centroids.rows(), d = centroids.cols();
+  columns_ = matrix<double>(d, k);
+  std::vector<double> middle(static_cast<std::size_t>(d));
+  for (index j = 0; j < d; ++j) {
+    double* const column = columns_.row(j);
+    for (index i = 0; i < k; ++i) column[i] = centroids(i, j);
+    auto const [low, high] = std::minmax_element(column, column + k);
+    middle[static_cast<std::size_t>(j)] = *low / 2 + *high / 2;
+  }
+  screen_.take(columns_.row(0), k, d, columns_.view().stride(), middle.data());
+}
 
 template <class Real>
-void nearest_of_tile(matrix_view<Real> tile, matrix_view<double> centroids, double* scratch, label* who) {
-  index const n = tile.rows(), d = tile.cols(), k = centroids.rows();
-  index const whole = padded(n);
-  double* const best = scratch + d * tile_points;
-  double* const owner = best + tile_points;
+void brute_force::find_nearest(matrix_view<Real> rows, scratch& room, label* who) const {
+  std::array<Real const*, tile_points> points;
+  for (index first = 0; first < rows.rows(); first += tile_points) {
+    auto const tile = rows.slice(first, std::min(rows.rows(), first + tile_points));
+    if (!screened_) {
+      offer_all(tile, room, who + first);
+      continue;
+    }
+    for (index i = 0; i < tile.rows(); ++i) points[static_cast<std::size_t>(i)] = tile.row(i);
+    screen_.find_nearest(points.data(), tile.rows(), room.screen, who + first);
+  }
+}
+template void brute_force::find_nearest(matrix_view<float>, scratch&, label*) const;
+template void brute_force::find_nearest(matrix_view<double>, scratch&, label*) const;
+
+template <class Real> void brute_force::offer_all(matrix_view<Real> rows, scratch& room, label* who) const {
+  index const n = rows.rows(), d = rows.cols(), whole = padded(n);
+  room.tile.resize(static_cast<std::size_t>((d + 2) * tile_points));
+  double *const x = room.tile.data(), *const best = x + d * tile_points, *const owner = best + tile_points;
   for (index i = 0; i < whole; ++i) {
-    Real const* const x = tile.row(std::min(i, n - 1));
-    for (index j = 0; j < d; ++j) scratch[j * tile_points + i] = static_cast<double>(x[j]);
+    Real const* const row = rows.row(std::min(i, n - 1));
+    for (index j = 0; j < d; ++j) x[j * tile_points + i] = static_cast<double>(row[j]);
   }
   std::fill_n(best, whole, std::numeric_limits<double>::infinity());
   std::fill_n(owner, whole, 0.0);
-  index const block = std::max<index>(8, 2048 / d); // centroids that stay in the first-level cache
-  for (index first = 0; first < k; first += block)
-    offer_centroids(scratch, whole, tile_points, d, centroids.row(first), std::min(block, k - first),
-                    centroids.stride(), 1, static_cast<double>(first), best, owner);
+  offer_centroids(x, whole, tile_points, d, centroids_.row(0), centroids_.rows(), centroids_.stride(), 1, 0,
+                  best, owner);
   for (index i = 0; i < n; ++i) who[i] = static_cast<label>(owner[i]);
 }
-template void nearest_of_tile<float>(matrix_view<float>, matrix_view<double>, double*, label*);
-template void nearest_of_tile<double>(matrix_view<double>, matrix_view<double>, double*, label*);
 
 } // namespace kopse

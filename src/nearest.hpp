@@ -1,23 +1,38 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Brute force, blocked: the nearest of k centroids for a tile of points.
+// Brute force, blocked: the nearest of k centroids for rows of points.
 #pragma once
 
-#include <limits>
+#include <vector>
 
-#include "kopse/core.hpp"
 #include "kopse/matrix.hpp"
+#include "kopse/screen.hpp"
 
 namespace kopse {
 
-/// Most points of a tile.
-inline constexpr index tile_points = 256;
+/// Centroids by dimension, one after the other or screened, whichever is faster. 12·k·d bytes at most.
+class brute_force {
+public:
+  /// The centroids must stay as long as this is in use.
+  explicit brute_force(matrix_view<double> centroids);
 
-/// who[i] = nearest centroid of point i of a tile of at most tile_points rows, ties to the lowest index.
-/// `scratch` holds (cols + 2) · tile_points doubles.
-template <class Real>
-void nearest_of_tile(matrix_view<Real> tile, matrix_view<double> centroids, double* scratch, label* who);
+  /// What one thread needs.
+  struct scratch {
+    float_screen::scratch screen;
+    std::vector<double> tile;
+  };
+  /// who[i] = nearest centroid of row i, ties to the lowest index.
+  template <class Real> void find_nearest(matrix_view<Real> rows, scratch& room, label* who) const;
 
-extern template void nearest_of_tile<float>(matrix_view<float>, matrix_view<double>, double*, label*);
-extern template void nearest_of_tile<double>(matrix_view<double>, matrix_view<double>, double*, label*);
+private:
+  template <class Real> void offer_all(matrix_view<Real> rows, scratch& room, label* who) const;
+
+  matrix_view<double> centroids_;
+  matrix<double> columns_;
+  float_screen screen_;
+  bool screened_;
+};
+
+extern template void brute_force::find_nearest(matrix_view<float>, scratch&, label*) const;
+extern template void brute_force::find_nearest(matrix_view<double>, scratch&, label*) const;
 
 } // namespace kopse

@@ -32,13 +32,14 @@ step_options options_for(index n, index k, int threads, std::atomic<bool> const*
   return options;
 }
 
-// Many points and centroids in low dimension: a first assignment by trees, otherwise brute force; the same
-// labels.
+// Many points and centroids in low dimension: a first assignment by trees, whose building then pays;
+// otherwise brute force. The same labels.
 template <class Real>
 std::vector<label> assign(matrix_view<Real> rows, matrix_view<double> centroids,
                           step_options const& options) {
   std::vector<label> labels(static_cast<std::size_t>(rows.rows()));
-  if (rows.rows() >= 4096 && centroids.rows() >= 128 && rows.cols() <= 8) {
+  constexpr index worth_a_tree = 24576; // of k·(d + 5), the time of a row by brute force; measured
+  if (rows.rows() >= 4096 && rows.cols() <= 8 && centroids.rows() * (rows.cols() + 5) >= worth_a_tree) {
     point_set<Real> const points(rows);
     sum_layout const layout = summarise(points, false, options.threads).layout();
     auto const step = step_maker<Real>(points, layout, options).make(centroids.rows());
@@ -46,10 +47,11 @@ std::vector<label> assign(matrix_view<Real> rows, matrix_view<double> centroids,
     step->labels(labels);
     return labels;
   }
-  for_blocks(rows.rows(), tile_points, options.threads, [&](index first, index last) {
+  brute_force const nearest(centroids);
+  for_blocks(rows.rows(), 1024, options.threads, [&](index first, index last) {
     check_stop(options.stop);
-    matrix<double> scratch(rows.cols() + 2, tile_points);
-    nearest_of_tile(rows.slice(first, last), centroids, scratch.row(0), labels.data() + first);
+    brute_force::scratch room;
+    nearest.find_nearest(rows.slice(first, last), room, labels.data() + first);
   });
   return labels;
 }

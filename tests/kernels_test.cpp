@@ -4,7 +4,6 @@
 #include "kopse/kernels.hpp"
 
 #include <gtest/gtest.h>
-#include <hwy/targets.h>
 
 #include <algorithm>
 #include <cmath>
@@ -13,23 +12,10 @@
 
 #include "kopse/kmeans.hpp"
 #include "kopse/random.hpp"
+#include "targets.hpp"
 
 namespace kopse {
 namespace {
-
-// Runs f() for every set of instructions, the best first, and none at all last.
-template <class F> void for_each_target(F const& f) {
-  std::int64_t const all = hwy::SupportedTargets();
-  for (std::int64_t rest = all; rest != 0; rest &= rest - 1) {
-    std::int64_t const target = rest & -rest;
-    hwy::SetSupportedTargetsForTest(target);
-    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-    SCOPED_TRACE(hwy::TargetName(target));
-    f();
-  }
-  hwy::SetSupportedTargetsForTest(0);
-  hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-}
 
 // Some numbers, a few of them equal, far out or small.
 std::vector<double> numbers(index count, std::uint64_t seed) {

@@ -19,30 +19,46 @@
 
 #include "kopse/assignment_step.hpp"
 #include "kopse/kernels.hpp"
+#include "kopse/screen.hpp"
 #include "kopse/tree/space_tree.hpp"
 
 namespace kopse {
 
-/// Some points by dimension, and their nearest candidates.
-class point_tile {
+/// Some points, and their nearest candidates.
+template <class Real> class point_tile {
 public:
-  static constexpr index most = 64;
+  static constexpr index most = float_screen::most_points;
 
-  explicit point_tile(index dims) : d_(dims), x_(static_cast<std::size_t>(most * dims)) {}
+  /// Is it cheaper to look at n points of a node than to test its candidates in its two halves first, should
+  /// as many of them go as went in the node itself? There were `before`, and `left` are left. Without
+  /// screening it never is.
+  static constexpr bool pays(index n, index before, index left) {
+    constexpr index tests = 64; // what those in a half cost, in distances that are screened; measured
+    return n <= most && left >= float_screen::least_centroids && n * (before - left) <= tests * before;
+  }
+
+  explicit point_tile(index dims) : d_(dims), x_(static_cast<std::size_t>(x_stride * dims)) {}
 
   index size() const { return size_; }
   void clear() { size_ = 0; }
-  template <class Real> void add(Real const* x) {
-    for (index j = 0; j < d_; ++j) x_[static_cast<std::size_t>(j * most + size_)] = static_cast<double>(x[j]);
-    ++size_;
-  }
+  /// The point must stay where it is.
+  void add(Real const* x) { points_[static_cast<std::size_t>(size_++)] = x; }
+
   /// For each point the number of the nearest of m candidates, the first of equals; coordinate j of candidate
   /// i is at c[j·stride + i].
-  double const* nearest(double const* c, index m, index stride) {
+  label const* nearest(double const* c, index m, index stride) {
+    if (m >= float_screen::least_centroids) {
+      origin_.assign(points_[0], points_[0] + d_);
+      screen_.take(c, m, d_, stride, origin_.data());
+      screen_.find_nearest(points_.data(), size_, room_, labels_.data());
+      return labels_.data();
+    }
     offer(c, m, stride, nullptr);
-    return who_[0].data();
+    for (std::size_t i = 0; i < static_cast<std::size_t>(size_); ++i)
+      labels_[i] = static_cast<label>(who_[0][i]);
+    return labels_.data();
   }
-  /// The same; and the d² of that one and the next.
+  /// The same in numbers; and the d² of that one and the next.
   nearest_rows nearest_two(double const* c, index m, index stride) {
     std::fill_n(squares_[1].begin(), padded(size_), std::numeric_limits<double>::infinity());
     offer(c, m, stride, squares_[1].data());
@@ -50,25 +66,40 @@ public:
   }
   /// The nearest four.
   nearest_rows nearest_four(double const* c, index m, index stride) {
+    spread();
     nearest_rows found;
     for (std::size_t i = 0; i < 4; ++i) found.square[i] = squares_[i].data();
     for (std::size_t i = 0; i < 3; ++i) found.who[i] = who_[i].data();
-    find_nearest_four(x_.data(), padded(size_), most, d_, c, m, 1, stride, found);
+    find_nearest_four(x_.data(), padded(size_), x_stride, d_, c, m, 1, stride, found);
     return found;
   }
 
 private:
+  static constexpr index x_stride = most + lanes; // not a power of two: lines of all sets
+
+  // The points by dimension.
+  void spread() {
+    for (index i = 0; i < size_; ++i)
+      for (index j = 0; j < d_; ++j)
+        x_[static_cast<std::size_t>(j * x_stride + i)] =
+            static_cast<double>(points_[static_cast<std::size_t>(i)][j]);
+  }
   void offer(double const* c, index m, index stride, double* second) {
+    spread();
     std::fill_n(squares_[0].begin(), padded(size_), std::numeric_limits<double>::infinity());
     std::fill_n(who_[0].begin(), padded(size_), 0.0);
-    offer_centroids(x_.data(), padded(size_), most, d_, c, m, 1, stride, 0, squares_[0].data(),
+    offer_centroids(x_.data(), padded(size_), x_stride, d_, c, m, 1, stride, 0, squares_[0].data(),
                     who_[0].data(), second);
   }
 
   index d_, size_ = 0;
-  std::vector<double> x_;
+  std::array<Real const*, most> points_;
+  std::vector<double> x_, origin_;
   std::array<std::array<double, most>, 4> squares_;
   std::array<std::array<double, most>, 3> who_;
+  std::array<label, most> labels_;
+  float_screen screen_;
+  float_screen::scratch room_;
 };
 
 /// The candidate that the others are tested against: the nearest to the node as a whole.

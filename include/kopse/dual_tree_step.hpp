@@ -13,7 +13,8 @@
 // when the node stops being owned.
 //
 // Past the paper, with `bisector`: that rule (rescore); lists of candidates below small nodes (base_cases);
-// points that bounds do not settle go without them (update_points). docs/algorithm.md says what they bring.
+// points that bounds do not settle go without them (update_points), screened many at once (visit_below).
+// docs/algorithm.md says what they bring.
 //
 // Cost: O(N + k log k) an iteration under the paper's assumptions, far less when little moves. Memory: 24
 // bytes a point and, a node, 30 bytes and its exact sum, besides the tree. Use it for large n and k in low
@@ -148,10 +149,12 @@ private:
   void give(node_id q, label owner, double upper2, double lower2);
 
   using list = typename candidate_lists<Tree, least_largest>::list;
-  bool few_a_reference(scored_node const* first, scored_node const* last) const;
+  using tile = point_tile<real>;
   void visit_list(node_id q, list const& all);
-  void visit_below(node_id q, list const& left);
-  void visit_points(node_id leaf, list const& left);
+  void visit_below(node_id q, list const& left, index before);
+  void visit_points(node_id q, list const& left, bool bounds);
+  bool rests(node_id q) const;
+  void give_with_bounds(list const& left);
   bool update_points(node_id leaf);
   static constexpr index settled_share = 4; // one in so many must be
   static constexpr int longest_rest = 15;
@@ -164,8 +167,8 @@ private:
   std::vector<frame> path_{frame{}}; // of the nodes entered and not left, above them what is known
   std::vector<label> candidates_;
   candidate_lists<Tree, least_largest> lists_;
-  point_tile points_;                             // of a leaf
-  std::array<index, point_tile::most> positions_; // theirs
+  tile points_;                             // of a leaf
+  std::array<index, tile::most> positions_; // theirs
 };
 
 // ---- UpdateTree: strategies three and four
@@ -198,9 +201,8 @@ template <space_tree Tree> bool dual_tree_step<Tree>::walk::update_tree(node_id 
   return any;
 }
 
-// Past the paper: where bounds settle too few points of a leaf to pay for what they cost (a second nearest
-// centroid, two roots, a test), its points go without them, after each failure for longer. Returns canchange
-// of any of them.
+// Past the paper: where bounds settle too few points of a leaf to pay for them (a second nearest centroid,
+// two roots, a test), its points go without, after each failure for longer. Returns canchange of any of them.
 template <space_tree Tree> bool dual_tree_step<Tree>::walk::update_points(node_id leaf) {
   point_range const range = tree_.points(leaf);
   rest& r = step_.rest_at(leaf);
@@ -414,25 +416,20 @@ void dual_tree_step<Tree>::walk::give(node_id q, label owner, double upper2, dou
 template <space_tree Tree>
 bool dual_tree_step<Tree>::walk::base_cases(node_id q, scored_node const* first, scored_node const* last) {
   bool const small = step_.bisector_ && tree_.points(q).size() <= step_.small_points();
-  if (!step_.is_leaf(q) && !(small && few_a_reference(first, last))) return false;
+  if (!step_.is_leaf(q) && !small) return false;
+  index const most = centroids_a_reference * (last - first);
   candidates_.clear();
   for (; first != last; ++first) {
     point_range const range = reference_.points(first->node);
     for (index i = range.first; i < range.last; ++i)
       candidates_.push_back(static_cast<label>(reference_.row(i)));
   }
+  if (!step_.is_leaf(q) && std::ssize(candidates_) > most) return false;
   std::sort(candidates_.begin(), candidates_.end()); // of equal distances the lowest index comes first
   list all = lists_.load(candidates_);
   all.beyond2 = path_.back().lower2; // lb(N): no nearer than this are those not among the candidates
-  visit_below(q, all);
+  visit_below(q, all, 2 * all.m);    // as if half had gone
   return true;
-}
-
-template <space_tree Tree>
-bool dual_tree_step<Tree>::walk::few_a_reference(scored_node const* first, scored_node const* last) const {
-  index centroids = 0;
-  for (scored_node const* r = first; r != last; ++r) centroids += reference_.points(r->node).size();
-  return centroids <= centroids_a_reference * (last - first);
 }
 
 // Score with all candidates at once, and strategy two.
@@ -442,40 +439,54 @@ template <space_tree Tree> void dual_tree_step<Tree>::walk::visit_list(node_id q
   if (left.m == 1) return give(q, left.chosen, left.chosen2.hi, left.others2(left.chosen2.lo));
   hand_down_bounds(q);
   step_.at(q).closest = left.chosen;
-  visit_below(q, left);
+  visit_below(q, left, all.m);
 }
 
-template <space_tree Tree> void dual_tree_step<Tree>::walk::visit_below(node_id q, list const& left) {
-  if (step_.is_leaf(q)) return visit_points(q, left);
+// There were `before` candidates in what q is in.
+template <space_tree Tree>
+void dual_tree_step<Tree>::walk::visit_below(node_id q, list const& left, index before) {
+  if (step_.is_leaf(q)) return visit_points(q, left, step_.rest_at(q).left == 0);
+  if (tile::pays(tree_.points(q).size(), before, left.m) && rests(q)) return visit_points(q, left, false);
   for (node_id const c : tree_.children(q))
     if (node_id const shown = stand_in(c); shown != no_node) visit_list(shown, left);
 }
 
-template <space_tree Tree> void dual_tree_step<Tree>::walk::visit_points(node_id leaf, list const& left) {
-  point_range const range = tree_.points(leaf);
+// Are all points of q without bounds?
+template <space_tree Tree> bool dual_tree_step<Tree>::walk::rests(node_id q) const {
+  if (step_.owner(q) != several) return false;
+  if (step_.is_leaf(q)) return step_.rest_at(q).left > 0;
+  return std::ranges::all_of(tree_.children(q), [&](node_id c) { return rests(c); });
+}
+
+template <space_tree Tree>
+void dual_tree_step<Tree>::walk::visit_points(node_id q, list const& left, bool bounds) {
+  point_range const range = tree_.points(q);
   for (index i = range.first; i < range.last;) {
     points_.clear();
-    for (; i < range.last && points_.size() < point_tile::most; ++i) {
+    for (; i < range.last && points_.size() < tile::most; ++i) {
       if (!step_.point_at(i).can_change) continue;
       positions_[static_cast<std::size_t>(points_.size())] = i;
       points_.add(tree_.point(i));
     }
     mine.work.distances += points_.size() * left.m;
-    if (step_.rest_at(leaf).left > 0) {
-      double const* const who = points_.nearest(lists_.coordinates(left), left.m, left.stride);
-      for (index o = 0; o < points_.size(); ++o)
-        step_.give_point(mine.changes, positions_[static_cast<std::size_t>(o)],
-                         lists_.name(left, static_cast<index>(who[o])));
+    if (bounds) {
+      give_with_bounds(left);
       continue;
     }
-    nearest_rows const found = points_.nearest_two(lists_.coordinates(left), left.m, left.stride);
-    for (index o = 0; o < points_.size(); ++o) {
-      index const at = positions_[static_cast<std::size_t>(o)];
-      step_.give_point(mine.changes, at, lists_.name(left, static_cast<index>(found.who[0][o])));
-      point_state& p = step_.point_at(at);
-      p.upper = step_.slack_.upper(found.square[0][o]);
-      p.lower = step_.slack_.lower(std::min(found.square[1][o], left.others2(found.square[0][o])));
-    }
+    label const* const who = points_.nearest(lists_.coordinates(left), left.m, left.stride);
+    for (index o = 0; o < points_.size(); ++o)
+      step_.give_point(mine.changes, positions_[static_cast<std::size_t>(o)], lists_.name(left, who[o]));
+  }
+}
+
+template <space_tree Tree> void dual_tree_step<Tree>::walk::give_with_bounds(list const& left) {
+  nearest_rows const found = points_.nearest_two(lists_.coordinates(left), left.m, left.stride);
+  for (index o = 0; o < points_.size(); ++o) {
+    index const at = positions_[static_cast<std::size_t>(o)];
+    step_.give_point(mine.changes, at, lists_.name(left, static_cast<index>(found.who[0][o])));
+    point_state& p = step_.point_at(at);
+    p.upper = step_.slack_.upper(found.square[0][o]);
+    p.lower = step_.slack_.lower(std::min(found.square[1][o], left.others2(found.square[0][o])));
   }
 }
 

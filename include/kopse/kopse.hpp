@@ -17,6 +17,7 @@
 #include "kopse/parallel.hpp"
 #include "kopse/point_set.hpp"
 #include "kopse/random.hpp"
+#include "kopse/screen.hpp"
 #include "kopse/seeding.hpp"
 #include "kopse/tree/binary_tree.hpp"
 #include "kopse/tree/bound.hpp"

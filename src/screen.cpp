@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Compiled once for each instruction set, by including itself (Google Highway's foreach_target).
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "screen.cpp"
+#include <hwy/foreach_target.h> // first: sets the target
+
+#include <hwy/highway.h>
+
+#include "kopse/screen.hpp"
+
+#ifndef KOPSE_SCREEN_ONCE
+#define KOPSE_SCREEN_ONCE
+namespace kopse {
+inline constexpr float nowhere = 1e38f; // half the squared norm of no centroid
+} // namespace kopse
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace kopse {
+namespace HWY_NAMESPACE {
+namespace {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+using floats = hn::CappedTag<float, 16>;
+using vector = hn::Vec<floats>;
+
+// Seen from the origin and scaled, in float32: m centroids by dimension, and half of their norms behind. Up
+// to the next four they are at no place and infinitely far.
+void shrink(double const* c, index m, index d, index stride, double const* origin, double scale,
+            double const* norms, float* to, index to_stride) {
+  hn::CappedTag<double, 8> const t;
+  hn::Rebind<float, decltype(t)> const narrow;
+  index const width = static_cast<index>(hn::Lanes(t)), whole = m / width * width;
+  auto const factor = hn::Set(t, scale);
+  for (index j = 0; j <= d; ++j) {
+    bool const is_norm = j == d;
+    double const *const from = is_norm ? norms : c + j * stride, from_where = is_norm ? 0 : origin[j];
+    double const by = is_norm ? scale * scale / 2 : scale;
+    float* const out = to + j * to_stride;
+    auto const start = hn::Set(t, from_where), times = is_norm ? hn::Set(t, by) : factor;
+    for (index i = 0; i < whole; i += width)
+      hn::StoreU(hn::DemoteTo(narrow, hn::Mul(hn::Sub(hn::LoadU(t, from + i), start), times)), narrow,
+                 out + i);
+    for (index i = whole; i < m; ++i) out[i] = static_cast<float>((from[i] - from_where) * by);
+    for (index i = m; i < to_stride; ++i) out[i] = is_norm ? nowhere : 0;
+  }
+}
+
+// U vectors of points against four centroids at a time. D: the dimensions, or 0 for any.
+template <index D, int U>
+HWY_INLINE void offer_to(float const* x, index x_stride, index dims, float const* c, index first, index last,
+                         index stride, float* best, float* second, float* who) {
+  floats const t;
+  hn::RebindToUnsigned<floats> const bits;
+  auto const rest = hn::Set(bits, ~std::uint32_t{3});
+  index const d = D == 0 ? dims : D, width = static_cast<index>(hn::Lanes(t));
+  float const* const half = c + d * stride;
+  for (index o = first; o < last; o += 4) {
+    vector s[4][U];
+    for (int q = 0; q < 4; ++q)
+      for (int u = 0; u < U; ++u) s[q][u] = hn::Set(t, half[o + q]);
+    for (index j = 0; j < d; ++j) {
+      vector xj[U];
+      for (int u = 0; u < U; ++u) xj[u] = hn::LoadU(t, x + j * x_stride + u * width);
+      for (int q = 0; q < 4; ++q) {
+        vector const cj = hn::Set(t, c[j * stride + o + q]);
+        for (int u = 0; u < U; ++u) s[q][u] = hn::NegMulAdd(xj[u], cj, s[q][u]);
+      }
+    }
+    // The least and the second least of four; which it is goes along in the last two bits.
+    vector const four = hn::Set(t, static_cast<float>(o));
+    for (int u = 0; u < U; ++u) {
+      for (int q = 0; q < 4; ++q)
+        s[q][u] = hn::BitCast(
+            t, hn::OrAnd(hn::Set(bits, static_cast<std::uint32_t>(q)), hn::BitCast(bits, s[q][u]), rest));
+      vector const nearest = hn::LoadU(t, best + u * width), next = hn::LoadU(t, second + u * width);
+      vector const low0 = hn::Min(s[0][u], s[1][u]), low1 = hn::Min(s[2][u], s[3][u]),
+                   low = hn::Min(low0, low1),
+                   high = hn::Min(hn::Max(s[0][u], s[1][u]), hn::Max(s[2][u], s[3][u]));
+      hn::StoreU(hn::Min(hn::Min(next, hn::Max(nearest, low)), hn::Min(high, hn::Max(low0, low1))), t,
+                 second + u * width);
+      hn::StoreU(hn::IfThenElse(hn::Lt(low, nearest), four, hn::LoadU(t, who + u * width)), t,
+                 who + u * width);
+      hn::StoreU(hn::Min(nearest, low), t, best + u * width);
+    }
+  }
+}
+
+template <index D>
+void offer_dims(float const* x, index n, index x_stride, index d, float const* c, index first, index last,
+                index stride, float* best, float* second, float* who) {
+  index const width = static_cast<index>(hn::Lanes(floats()));
+  index i = 0;
+#if HWY_TARGET <= HWY_AVX3 // 32 registers
+  for (; i + 4 * width <= n; i += 4 * width)
+    offer_to<D, 4>(x + i, x_stride, d, c, first, last, stride, best + i, second + i, who + i);
+#endif
+  for (; i + 2 * width <= n; i += 2 * width)
+    offer_to<D, 2>(x + i, x_stride, d, c, first, last, stride, best + i, second + i, who + i);
+  for (; i < n; i += width)
+    offer_to<D, 1>(x + i, x_stride, d, c, first, last, stride, best + i, second + i, who + i);
+}
+
+// The numbers of the nearest, or -1 where the lead is not beyond doubt. A comparison with what is no number
+// is false, too.
+void keep_sure(float const* x, index n, index x_stride, index d, float const* margin, float const* best,
+               float const* second, float* who) {
+  floats const t;
+  hn::RebindToSigned<floats> const whole;
+  index const width = static_cast<index>(hn::Lanes(t));
+  for (index i = 0; i < n; i += width) {
+    vector norm = hn::Zero(t);
+    for (index j = 0; j < d; ++j) {
+      vector const xj = hn::LoadU(t, x + j * x_stride + i);
+      norm = hn::MulAdd(xj, xj, norm);
+    }
+    vector const r = hn::Sqrt(norm);
+    vector const doubt =
+        hn::MulAdd(r, hn::MulAdd(r, hn::Set(t, margin[2]), hn::Set(t, margin[1])), hn::Set(t, margin[0]));
+    vector const nearest = hn::LoadU(t, best + i);
+    auto const sure = hn::Gt(hn::Sub(hn::LoadU(t, second + i), nearest), doubt);
+    auto const of_four = hn::And(hn::BitCast(whole, nearest), hn::Set(whole, 3));
+    vector const number = hn::Add(hn::LoadU(t, who + i), hn::ConvertTo(t, of_four));
+    hn::StoreU(hn::IfThenElse(sure, number, hn::Set(t, -1.0f)), t, who + i);
+  }
+}
+
+void offer(float const* x, index n, index x_stride, index d, float const* c, index first, index last,
+           index stride, float* best, float* second, float* who) {
+  switch (d) {
+  case 1:
+    return offer_dims<1>(x, n, x_stride, d, c, first, last, stride, best, second, who);
+  case 2:
+    return offer_dims<2>(x, n, x_stride, d, c, first, last, stride, best, second, who);
+  case 3:
+    return offer_dims<3>(x, n, x_stride, d, c, first, last, stride, best, second, who);
+  case 4:
+    return offer_dims<4>(x, n, x_stride, d, c, first, last, stride, best, second, who);
+  default:
+    return offer_dims<0>(x, n, x_stride, d, c, first, last, stride, best, second, who);
+  }
+}
+
+} // namespace
+} // namespace HWY_NAMESPACE
+} // namespace kopse
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "kopse/kernels.hpp"
+
+namespace kopse {
+
+namespace {
+HWY_EXPORT(shrink);
+HWY_EXPORT(offer);
+HWY_EXPORT(keep_sure);
+
+constexpr index x_stride = float_screen::most_points + 16; // not a power of two: lines of all sets
+constexpr int largest_exponent = 400;                      // squares and products stay far from the ends
+constexpr index most_dims = index{1} << 16;
+} // namespace
+
+void float_screen::take(double const* c, index m, index d, index stride, double const* origin) {
+  exact_ = c, m_ = m, d_ = d, exact_stride_ = stride;
+  origin_.assign(origin, origin + d);
+  norms_.resize(static_cast<std::size_t>(m));
+  squared_distances(origin, d, c, m, stride, norms_.data());
+  double const largest2 = *std::max_element(norms_.begin(), norms_.end());
+  int const exponent = largest2 > 0 ? std::ilogb(std::sqrt(largest2)) : 2 * largest_exponent;
+  usable_ = std::abs(exponent) <= largest_exponent && m < most_centroids && d <= most_dims;
+  if (!usable_) return;
+  scale_ = std::ldexp(1.0, -exponent);
+  stride_ = (m + 3) / 4 * 4;
+  c_.resize(static_cast<std::size_t>((d + 1) * stride_));
+  HWY_DYNAMIC_DISPATCH(shrink)(c, m, d, stride, origin, scale_, norms_.data(), c_.data(), stride_);
+  double const far = std::sqrt(largest2) * scale_, dims = static_cast<double>(d),
+               rounding = 1.25 * (2 * dims + 16) * 0x1p-24, deciding = 2.5 * (dims + 3) * 0x1p-53;
+  margin_[0] = static_cast<float>(rounding * far * far + deciding * far * far);
+  margin_[1] = static_cast<float>(2 * rounding * far + 2 * deciding * far);
+  margin_[2] = static_cast<float>(deciding);
+}
+
+template <class Real>
+void float_screen::find(Real const* const* points, index n, scratch& room, label* who) const {
+  std::array<float, most_points + 32> best, second, owner;
+  index const whole = (n + 31) / 32 * 32;
+  if (usable_) {
+    room.x.resize(static_cast<std::size_t>(d_ * x_stride));
+    for (index i = 0; i < whole; ++i) {
+      Real const* const point = points[std::min(i, n - 1)];
+      float* const x = room.x.data() + i;
+      for (index j = 0; j < d_; ++j)
+        x[j * x_stride] = static_cast<float>(
+            (static_cast<double>(point[j]) - origin_[static_cast<std::size_t>(j)]) * scale_);
+    }
+    std::fill_n(best.begin(), whole, std::numeric_limits<float>::infinity());
+    std::fill_n(second.begin(), whole, std::numeric_limits<float>::infinity());
+    std::fill_n(owner.begin(), whole, 0.0f);
+    index const block =
+        std::max<index>(16, 4096 / d_ / 4 * 4); // centroids that stay in the first-level cache
+    for (index first = 0; first < m_; first += block) HWY_DYNAMIC_DISPATCH(offer)
+    (room.x.data(), whole, x_stride, d_, c_.data(), first, std::min(stride_, first + block), stride_,
+     best.data(), second.data(), owner.data());
+    HWY_DYNAMIC_DISPATCH(keep_sure)
+    (room.x.data(), whole, x_stride, d_, margin_, best.data(), second.data(), owner.data());
+  } else {
+    std::fill_n(owner.begin(), n, -1.0f);
+  }
+  for (index i = 0; i < n; ++i) {
+    if (owner[static_cast<std::size_t>(i)] >= 0) {
+      who[i] = static_cast<label>(owner[static_cast<std::size_t>(i)]);
+      continue;
+    }
+    ++room.in_double;
+    room.squares.resize(static_cast<std::size_t>(m_));
+    squared_distances(points[i], d_, exact_, m_, exact_stride_, room.squares.data());
+    who[i] =
+        static_cast<label>(std::min_element(room.squares.begin(), room.squares.end()) - room.squares.begin());
+  }
+}
+
+void float_screen::find_nearest(float const* const* points, index n, scratch& room, label* who) const {
+  find(points, n, room, who);
+}
+void float_screen::find_nearest(double const* const* points, index n, scratch& room, label* who) const {
+  find(points, n, room, who);
+}
+
+} // namespace kopse
+#endif
