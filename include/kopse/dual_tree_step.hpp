@@ -158,7 +158,7 @@ private:
   bool update_points(node_id leaf);
   static constexpr index settled_share = 4; // one in so many must be
   static constexpr int longest_rest = 15;
-  static constexpr index centroids_a_reference = 16;
+  static constexpr index centroids_a_reference = 24;
 
   dual_tree_step& step_;
   Tree const& tree_;
@@ -425,10 +425,13 @@ bool dual_tree_step<Tree>::walk::base_cases(node_id q, scored_node const* first,
       candidates_.push_back(static_cast<label>(reference_.row(i)));
   }
   if (!step_.is_leaf(q) && std::ssize(candidates_) > most) return false;
-  std::sort(candidates_.begin(), candidates_.end()); // of equal distances the lowest index comes first
+  lists_.sort(candidates_); // of equal distances the lowest index comes first
   list all = lists_.load(candidates_);
   all.beyond2 = path_.back().lower2; // lb(N): no nearer than this are those not among the candidates
-  visit_below(q, all, 2 * all.m);    // as if half had gone
+  if (step_.is_leaf(q))
+    visit_below(q, all, all.m);
+  else
+    visit_list(q, all);
   return true;
 }
 
