@@ -121,8 +121,10 @@ template <class Real> seeding_result seed_checked(seeding_task<Real> const& task
     result.warnings.push_back(too_few_rows(result.distinct, !task.points.weights.empty(),
                                            std::to_string(task.k) + " starting centroids")
                               + ": the others repeat them");
-  else
-    result.distinct = count_distinct(result.centroids); // equal rows may have been drawn
+  else if (result.distinct = count_distinct(result.centroids); result.distinct < task.k)
+    result.warnings.push_back("equal centroids were drawn: only " + std::to_string(result.distinct)
+                              + " of the " + std::to_string(task.k) + " starting centroids "
+                              + (result.distinct == 1 ? "is" : "are") + " distinct");
   return result;
 }
 template seeding_result seed_checked(seeding_task<float> const&);
