@@ -9,7 +9,6 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
-#include <unistd.h>
 
 #include "cli.hpp"
 #include "help.hpp"
@@ -203,23 +202,23 @@ namespace {
 /// A form of the path in which two names of one file are equal, whether or not it exists yet.
 fs::path same_form(std::string const& path) {
   std::error_code ignored;
-  fs::path const result = fs::weakly_canonical(fs::absolute(path, ignored), ignored);
+  fs::path at = fs::absolute(path, ignored);
+  for (int links = 0; links < 40 && fs::is_symlink(at, ignored); ++links) // to a file that is not there, too
+    at = at.parent_path() / fs::read_symlink(at, ignored);
+  fs::path const result = fs::weakly_canonical(at, ignored);
   return result.empty() ? fs::path(path) : result;
 }
 
 void check_output(output_file const& output) {
-  std::string const what = output.option + " " + output.path;
-  fs::path const path(output.path);
-  if (std::find(output.suffixes.begin(), output.suffixes.end(), path.extension().string())
+  if (std::find(output.suffixes.begin(), output.suffixes.end(), fs::path(output.path).extension().string())
       == output.suffixes.end())
-    throw usage_error(fmt::format("{}: the name must end in {}", what, fmt::join(output.suffixes, " or ")));
-  fs::path const folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
-  std::error_code problem;
-  if (!fs::is_directory(folder, problem))
-    throw error(fmt::format("{}: there is no folder {}", what, folder.string()));
-  if (fs::is_directory(path, problem)) throw error(fmt::format("{}: this is a folder", what));
-  if (access(folder.c_str(), W_OK | X_OK) != 0)
-    throw error(fmt::format("{}: cannot write in {}: {}", what, folder.string(), std::strerror(errno)));
+    throw usage_error(fmt::format("{} {}: the name must end in {}", output.option, output.path,
+                                  fmt::join(output.suffixes, " or ")));
+  try {
+    check_save_text(output.path);
+  } catch (error const& e) {
+    throw error(fmt::format("{}: {}", output.option, e.what()));
+  }
 }
 
 } // namespace

@@ -157,8 +157,10 @@ void output_files::save_text(std::string const& path, std::string_view text) {
 }
 
 void output_files::commit() {
-  for (auto const& file : parts_->files) file->put_in_place();
-  parts_->files.clear();
+  io::held_signals const held; // one between two of them would leave new beside old
+  auto const files = std::exchange(parts_->files, {});
+  for (auto const& file : files) file->put_in_place();
+  for (auto const& file : files) file->keep();
 }
 
 void save(std::string const& path, matrix_view<double> values) {
@@ -181,7 +183,9 @@ void save_text(std::string const& path, std::string_view text) {
 
 void check_save(std::string const& path) {
   format_of(path);
-  io::check_target(path);
+  check_save_text(path);
 }
+
+void check_save_text(std::string const& path) { io::check_target(path); }
 
 } // namespace kopse

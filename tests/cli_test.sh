@@ -275,8 +275,8 @@ test_outputs_are_checked_first() {
   run fit missing.csv -k 2 -l l && expect_error 2 '--labels-out l:'
   run fit missing.csv -k 2 --stats s.txt && expect_error 2 '--stats s.txt.*\.json'
   run fit missing.csv -k 2 --report r.pdf && expect_error 2 '--report r.pdf.*\.html'
-  run fit missing.csv -k 2 -o no/where/c.csv && expect_error 1 '--centroids-out no/where/c.csv.*no/where'
-  run predict missing.csv --centroids c.csv -l no/l.csv && expect_error 1 '--labels-out no/l.csv'
+  run fit missing.csv -k 2 -o no/where/c.csv && expect_error 1 '--centroids-out: cannot write no/where/c.csv: the directory no/where does not exist'
+  run predict missing.csv --centroids c.csv -l no/l.csv && expect_error 1 '--labels-out: cannot write no/l.csv: the directory no '
   mkdir -p folder.csv
   run fit missing.csv -k 2 -o folder.csv && expect_error 1 'folder'
   run fit four.csv -k 2 -o same.csv -l ./same.csv && expect_error 2 '--labels-out ./same.csv.*--centroids-out same.csv'
@@ -285,7 +285,23 @@ test_outputs_are_checked_first() {
   ln -sf four.csv link.csv
   run fit link.csv -k 2 -o four.csv && expect_error 2 'would overwrite the data'
   mkdir -p locked && chmod 555 locked
-  if [ "$(id -u)" != 0 ]; then run fit missing.csv -k 2 -o locked/c.csv && expect_error 1 'cannot write in locked'; fi
+  : >old.csv && chmod 444 old.csv
+  if [ "$(id -u)" != 0 ]; then
+    run fit missing.csv -k 2 -o locked/c.csv && expect_error 1 'cannot write locked/c.csv: no file can be made in its directory'
+    run fit missing.csv -k 2 -o old.csv && expect_error 1 'cannot write old.csv: Permission denied'
+  fi
+}
+
+test_links_to_files_that_are_not_there() {
+  ln -sf gone/real.csv nowhere.csv
+  ln -sf loop.csv loop.csv
+  run fit missing.csv -k 2 -o nowhere.csv && expect_error 1 '--centroids-out: cannot write nowhere.csv: the directory gone does not exist'
+  run fit missing.csv -k 2 -o loop.csv && expect_error 1 '--centroids-out: cannot write loop.csv: Too many levels of symbolic links'
+  rm -f real.csv && ln -sf real.csv dangling.csv
+  run fit four.csv -k 2 -o dangling.csv -l real.csv && expect_error 2 '--labels-out real.csv would overwrite --centroids-out dangling.csv'
+  run fit four.csv -k 2 -q -l dangling.csv && expect_rc 0
+  [ "$(readlink dangling.csv)" = real.csv ] || fail 'the link does not keep pointing'
+  [ "$(wc -l <real.csv)" = 4 ] || fail 'its target was not made'
 }
 
 test_text_files() {
