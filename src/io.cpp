@@ -24,7 +24,7 @@ format format_of(std::string const& path) {
   for (auto const& [known, which] : suffixes) {
     if (suffix == known) return which;
   }
-  throw usage_error(path + ": " + (suffix.empty() ? "no suffix" : "unknown suffix " + io::printable(suffix))
+  throw usage_error(path + ": " + (suffix.empty() ? "no suffix" : "unknown suffix " + printable(suffix))
                     + "; known are .npy, .csv, .tsv and .txt");
 }
 
@@ -48,7 +48,7 @@ std::size_t shown_length(std::string_view bytes) {
 
 } // namespace
 
-std::string io::printable(std::string_view bytes, std::size_t most) {
+std::string printable(std::string_view bytes, std::size_t most) {
   constexpr char digits[] = "0123456789abcdef";
   std::string text;
   for (std::size_t at = 0; at < bytes.size();) {

@@ -91,9 +91,6 @@ void check_target(std::string const& path);
 /// The system's words for an errno.
 std::string reason(int code);
 
-/// At most `most` bytes of text from a file, fit to be shown: valid UTF-8, the rest as \t or \xNN.
-std::string printable(std::string_view bytes, std::size_t most = 40);
-
 /// `usual` is the delimiter the file's suffix promises; ' ' stands for tab or spaces (.txt).
 table load_text(mapped_file const& file, load_options const& options, char usual);
 table load_npy(std::shared_ptr<mapped_file const> file, load_options const& options);

@@ -10,6 +10,7 @@
 #include <unordered_map>
 
 #include "input_checks.hpp"
+#include "kopse/io.hpp"
 #include "kopse/parallel.hpp"
 #include "kopse/random.hpp"
 #include "seeding_methods.hpp"
@@ -42,7 +43,7 @@ template <class Real> method<Real> const& find_method(std::string_view init) {
     if (init == m.name || (!m.alias.empty() && init == m.alias)) return m;
   std::string known;
   for (std::string_view const name : names) known += (known.empty() ? "" : ", ") + std::string(name);
-  throw usage_error("unknown init '" + std::string(init) + "': expected one of " + known);
+  throw usage_error("unknown init '" + printable(init) + "': expected one of " + known);
 }
 
 template <class Real>

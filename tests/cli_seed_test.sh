@@ -114,12 +114,12 @@ test_options_without_effect() {
 
 test_numbers_too_large() {
   for wrong in '--candidates' '--restart' '--rounds' '--samples'; do
-    run seed points.csv -k 5 -o none.csv "$wrong" 1000000000000 && expect_error 2 "$wrong '1000000000000': .* at most 4294967295 "
+    run seed points.csv -k 5 -o none.csv "$wrong" 1000000000000 && expect_error 2 "$wrong '1000000000000': a whole number from [01] to 4294967295 "
   done
   for command in 'fit points.csv -k 5' 'choose-k points.csv -k 2:4'; do
     for wrong in '--candidates' '--restarts'; do
       # shellcheck disable=SC2086
-      run $command "$wrong" 99999999999999999999 && expect_error 2 "$wrong '9*': .* at most 429496729"
+      run $command "$wrong" 99999999999999999999 && expect_error 2 "$wrong '9*': .* from [01] to 429496729"
     done
   done
   run seed points.csv -k 2999 -o none.csv --init refined --samples 4294967295 && expect_error 1 'refined with 4294967295 samples needs .* of memory'

@@ -107,6 +107,9 @@ private:
 void check_save(std::string const& path);
 void check_save_text(std::string const& path); ///< the same, of any suffix
 
+/// At most `most` bytes of text from a file or a user, fit to be shown: valid UTF-8, the rest as \t or \xNN.
+std::string printable(std::string_view bytes, std::size_t most = 40);
+
 /// For signal handlers that end the program: removes the temporary files now being written.
 /// A full disk is an error as any other; a program under a file size limit should ignore SIGXFSZ.
 void remove_unfinished_files() noexcept;
