@@ -26,6 +26,8 @@ void add_choose_k(CLI::App& app);
 CLI::App* add_command(CLI::App& app, std::string const& name, std::string const& description,
                       std::string const& usage);
 void add_help_and_version(CLI::App& app, std::string const& usage);
+/// Once all commands are there: '' means not given to them, and a user who gives it would not be told.
+void refuse_empty_values(CLI::App& app);
 
 /// Writes to stdout at once and throws error where that fails (a full disk, a closed pipe).
 void print(std::string_view text);

@@ -7,9 +7,9 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <unistd.h>
 
 #include "cli.hpp"
 #include "help.hpp"
@@ -28,6 +28,14 @@ CLI::App* add_command(CLI::App& app, std::string const& name, std::string const&
   CLI::App* command = app.add_subcommand(name, description);
   add_help_and_version(*command, usage);
   return command;
+}
+
+void refuse_empty_values(CLI::App& app) {
+  auto const check = [](std::string const& value) {
+    return std::string(value.empty() ? "a value that is not empty is expected" : "");
+  };
+  for (CLI::App* command : app.get_subcommands([](CLI::App*) { return true; }))
+    for (CLI::Option* option : command->get_options()) option->check(check);
 }
 
 void print(std::string_view text) {
@@ -70,13 +78,12 @@ Int whole_number(std::string_view option, std::string_view text, Int least,
                  Int most = std::numeric_limits<Int>::max()) {
   Int value{};
   auto const [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (most < std::numeric_limits<Int>::max() && (problem == std::errc::result_out_of_range || value > most))
-    throw usage_error(fmt::format("{} '{}': a whole number of at most {} is expected", option, text, most));
-  if (problem == std::errc::result_out_of_range)
-    throw usage_error(fmt::format("{} '{}': the number is out of range", option, text));
-  if (problem != std::errc{} || end != text.data() + text.size() || value < least)
-    throw usage_error(fmt::format("{} '{}': a whole number of at least {} is expected", option, text, least));
-  return value;
+  if (problem == std::errc{} && end == text.data() + text.size() && value >= least && value <= most)
+    return value;
+  bool const two_bounds = most < std::numeric_limits<Int>::max() || problem == std::errc::result_out_of_range;
+  throw usage_error(fmt::format("{} '{}': a whole number {} is expected", option, printable(text),
+                                two_bounds ? fmt::format("from {} to {}", least, most)
+                                           : fmt::format("of at least {}", least)));
 }
 
 template <class Int>
@@ -110,10 +117,13 @@ void add_real(CLI::App& app, std::string const& names, double& target, double le
               std::string const& help) {
   auto const parse = [&target, least, above, name = long_name(names)](std::string const& text) {
     auto const [end, problem] = std::from_chars(text.data(), text.data() + text.size(), target);
-    if (problem != std::errc{} || end != text.data() + text.size() || std::isinf(target)
-        || !(above ? target > least : target >= least))
-      throw usage_error(fmt::format("{} '{}': a number {} {} is expected", name, text,
-                                    above ? "above" : "of at least", least));
+    bool const whole = end == text.data() + text.size(), beyond = problem == std::errc::result_out_of_range;
+    if (whole && beyond && std::abs(std::strtod(text.c_str(), nullptr)) < 1)
+      throw usage_error(fmt::format("{} '{}': the number is too small for a double", name, printable(text)));
+    if (problem != std::errc{} || !whole || std::isinf(target) || !(above ? target > least : target >= least))
+      throw usage_error(fmt::format("{} '{}': a number {} {} is expected{}", name, printable(text),
+                                    above ? "above" : "of at least", least,
+                                    beyond || std::isinf(target) ? ", at most 1.8e308" : ""));
   };
   app.add_option_function<std::string>(names, parse, help)
       ->type_name("X")
@@ -151,7 +161,8 @@ void add_threads(CLI::App& app, int& target) {
 std::size_t choose(std::string_view option, std::string_view word, std::span<std::string_view const> words) {
   for (std::size_t i = 0; i < words.size(); ++i)
     if (words[i] == word) return i;
-  throw usage_error(fmt::format("unknown {} '{}': expected one of {}", option, word, fmt::join(words, ", ")));
+  throw usage_error(
+      fmt::format("unknown {} '{}': expected one of {}", option, printable(word), fmt::join(words, ", ")));
 }
 
 void add_data_file(CLI::App& app, data_file& data) {
@@ -187,13 +198,13 @@ load_options data_file::options() const {
     if (delimiter == word) result.delimiter = character;
   if (delimiter.size() == 1) result.delimiter = delimiter[0];
   if (!delimiter.empty() && !result.delimiter)
-    throw usage_error(
-        fmt::format("--delimiter '{}': a character, or tab, comma, semicolon, space is expected", delimiter));
+    throw usage_error(fmt::format(
+        "--delimiter '{}': a character, or tab, comma, semicolon, space is expected", printable(delimiter)));
   std::string const list = columns.empty() ? "" : columns + ",";
   for (std::size_t at = 0, comma; at < list.size(); at = comma + 1) {
     comma = list.find(',', at);
     result.columns.push_back(
-        whole_number<index>("--columns " + columns + ":", list.substr(at, comma - at), 0));
+        whole_number<index>("--columns " + printable(columns) + ":", list.substr(at, comma - at), 0));
   }
   return result;
 }
@@ -203,23 +214,23 @@ namespace {
 /// A form of the path in which two names of one file are equal, whether or not it exists yet.
 fs::path same_form(std::string const& path) {
   std::error_code ignored;
-  fs::path const result = fs::weakly_canonical(fs::absolute(path, ignored), ignored);
+  fs::path at = fs::absolute(path, ignored);
+  for (int links = 0; links < 40 && fs::is_symlink(at, ignored); ++links) // to a file that is not there, too
+    at = at.parent_path() / fs::read_symlink(at, ignored);
+  fs::path const result = fs::weakly_canonical(at, ignored);
   return result.empty() ? fs::path(path) : result;
 }
 
 void check_output(output_file const& output) {
-  std::string const what = output.option + " " + output.path;
-  fs::path const path(output.path);
-  if (std::find(output.suffixes.begin(), output.suffixes.end(), path.extension().string())
+  if (std::find(output.suffixes.begin(), output.suffixes.end(), fs::path(output.path).extension().string())
       == output.suffixes.end())
-    throw usage_error(fmt::format("{}: the name must end in {}", what, fmt::join(output.suffixes, " or ")));
-  fs::path const folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
-  std::error_code problem;
-  if (!fs::is_directory(folder, problem))
-    throw error(fmt::format("{}: there is no folder {}", what, folder.string()));
-  if (fs::is_directory(path, problem)) throw error(fmt::format("{}: this is a folder", what));
-  if (access(folder.c_str(), W_OK | X_OK) != 0)
-    throw error(fmt::format("{}: cannot write in {}: {}", what, folder.string(), std::strerror(errno)));
+    throw usage_error(fmt::format("{} {}: the name must end in {}", output.option, output.path,
+                                  fmt::join(output.suffixes, " or ")));
+  try {
+    check_save_text(output.path);
+  } catch (error const& e) {
+    throw error(fmt::format("{}: {}", output.option, e.what()));
+  }
 }
 
 } // namespace

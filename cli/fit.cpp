@@ -40,7 +40,9 @@ load_options check_settings(fit_settings& settings) {
                  {"--labels-out", settings.labels_out, {".csv", ".tsv", ".txt", ".npy"}},
                  {"--stats", settings.stats, {".json"}},
                  {"--report", settings.report, {".html"}}},
-                {{"the data", settings.data.path}, {"--weights", settings.weights}});
+                {{"the data", settings.data.path},
+                 {"--weights", settings.weights},
+                 {"--initial-centroids", settings.initial_centroids}});
   return how;
 }
 

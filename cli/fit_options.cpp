@@ -14,7 +14,7 @@ namespace {
 
 void add_clustering(CLI::App& app, fit_settings& s) {
   add_number(app, "-k,-c,--clusters", s.k, index{1},
-             "How many clusters: 1 to the number of points (required)");
+             "How many clusters: 1 to the number of points (required)", std::numeric_limits<label>::max());
   add_number(app, "--max-iter", s.fit.max_iter, index{1}, "Most iterations, at least 1");
   add_real(
       app, "--tol", s.fit.tol, 0, false,

@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "kopse/io.hpp"
+
 namespace kopse::cli {
 namespace {
 
@@ -68,9 +70,13 @@ std::string sentence(CLI::App const& app, CLI::ParseError const& error) {
     std::vector<std::string> names;
     for (CLI::App const* known : app.get_subcommands([](CLI::App const*) { return true; }))
       names.push_back(known->get_name());
-    text = chosen.empty() && !rest.starts_with('-')
-               ? fmt::format("unknown command '{}': expected one of {}", rest, fmt::join(names, ", "))
-               : fmt::format("{} was not expected", rest);
+    std::string first = app.remaining(true).front(); // what follows may be its value
+    if (first.starts_with("--")) first.resize(std::min(first.size(), first.find('=')));
+    text = chosen.empty() && !first.starts_with('-') ? fmt::format("unknown command '{}': expected one of {}",
+                                                                   printable(first), fmt::join(names, ", "))
+                                                     : fmt::format("{} was not expected", printable(first));
+  } else if (dynamic_cast<CLI::ConversionError const*>(&error) != nullptr) {
+    text = rest.substr(0, rest.find(" = ")) + " takes no value"; // all that are converted are flags
   } else if (dynamic_cast<CLI::ArgumentMismatch const*>(&error) != nullptr) {
     std::string const option = text.substr(0, text.find(':'));
     text = option

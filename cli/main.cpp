@@ -45,6 +45,7 @@ int run(int argc, char** argv) {
   cli::add_seed(app);
   cli::add_choose_k(app);
   cli::add_info(app);
+  cli::refuse_empty_values(app);
   if (argc <= 1) {
     cli::print(app.help());
     return 0;

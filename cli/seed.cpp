@@ -86,7 +86,7 @@ void run_seed(seed_settings& settings) {
 
 void add_method(CLI::App& app, seed_settings& s) {
   add_number(app, "-k,-c,--clusters", s.k, index{1},
-             "How many centroids: 1 to the number of points (required)");
+             "How many centroids: 1 to the number of points (required)", std::numeric_limits<label>::max());
   app.add_option("--init", s.seeding.init, fmt::format("How to start: {}", fmt::join(inits(), ", ")))
       ->type_name("NAME")
       ->capture_default_str();

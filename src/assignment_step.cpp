@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "any_tree.hpp"
+#include "kopse/io.hpp"
 #include "kopse/parallel.hpp"
 #include "steps.hpp"
 
@@ -26,7 +27,7 @@ void require_known(std::string_view what, std::string_view name, std::span<std::
   if (std::find(known.begin(), known.end(), name) != known.end()) return;
   std::string list;
   for (std::string_view const one : known) list += (list.empty() ? "" : ", ") + std::string(one);
-  throw usage_error("unknown " + std::string(what) + " '" + std::string(name) + "': expected one of " + list);
+  throw usage_error("unknown " + std::string(what) + " '" + printable(name) + "': expected one of " + list);
 }
 } // namespace
 

@@ -13,6 +13,7 @@
 #include <cmath>
 
 #include "input_checks.hpp"
+#include "kopse/io.hpp"
 #include "kopse/parallel.hpp"
 #include "scores.hpp"
 #include "seeding_methods.hpp"
@@ -174,12 +175,17 @@ index knee_of(std::vector<k_scores> const& curve) {
   return best;
 }
 
+[[noreturn]] void refuse(std::string_view part, std::string const& why) {
+  throw usage_error("k '" + printable(part) + "': " + why);
+}
+
 index number(std::string_view text, std::string_view whole) {
   index value = 0;
   auto const [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (problem == std::errc::result_out_of_range)
+    refuse(whole, "expected numbers from 1 to " + std::to_string(std::numeric_limits<label>::max()));
   if (problem != std::errc{} || end != text.data() + text.size() || value < 1)
-    throw usage_error("k '" + std::string(whole)
-                      + "': expected a number >= 1, FIRST:LAST, FIRST:LAST:STEP or FIRST:LAST:xFACTOR");
+    refuse(whole, "expected a number >= 1, FIRST:LAST, FIRST:LAST:STEP or FIRST:LAST:xFACTOR");
   return value;
 }
 
@@ -200,8 +206,7 @@ k_range range_of(std::string_view text) {
   if (colon == text.size()) return range;
   std::size_t const second = std::min(text.find(':', colon + 1), text.size());
   range.last = number(text.substr(colon + 1, second - colon - 1), text);
-  if (range.last < range.first)
-    throw usage_error("k '" + std::string(text) + "': the last is below the first");
+  if (range.last < range.first) refuse(text, "the last is below the first");
   if (second == text.size()) return range;
   std::string_view const step = text.substr(second + 1);
   if (!step.starts_with('x')) {
@@ -211,15 +216,12 @@ k_range range_of(std::string_view text) {
   auto const [end, problem] = std::from_chars(step.data() + 1, step.data() + step.size(), range.factor);
   if (problem != std::errc{} || end != step.data() + step.size() || !(range.factor > 1)
       || std::isinf(range.factor))
-    throw usage_error("k '" + std::string(text) + "': the factor after x must be a number above 1");
+    refuse(text, "the factor after x must be a number above 1");
   return range;
 }
 
 void add(k_range const& range, std::vector<index>& ks) {
-  auto const too_many = [&] {
-    throw usage_error("k '" + std::string(range.text) + "': more than " + std::to_string(most_ks)
-                      + " numbers");
-  };
+  auto const too_many = [&] { refuse(range.text, "more than " + std::to_string(most_ks) + " numbers"); };
   auto const add_one = [&](index k) {
     if (!ks.empty() && ks.back() == k) return;
     if (std::ssize(ks) == most_ks) too_many();

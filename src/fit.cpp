@@ -49,8 +49,8 @@ void check(index n, index d, index k, options const& o) {
 void add_warnings(result& r, index k, bool weighted, options const& o) {
   index const used = k - r.empty_clusters;
   if (r.empty_clusters > 0 && r.inertia == 0)
-    r.warnings.push_back(too_few_rows(used, weighted, std::to_string(k) + " clusters")
-                         + ": the others stay empty");
+    r.warnings = {too_few_rows(used, weighted, std::to_string(k) + " clusters") // the start's say less
+                  + ": the others stay empty"};
   else if (r.empty_clusters > 0)
     r.warnings.push_back(std::to_string(r.empty_clusters) + " of " + std::to_string(k)
                          + " clusters are empty");
@@ -78,6 +78,13 @@ built_tree<Real> tree_to_seed(matrix_view<Real> rows, built_tree<Real> const& of
     throw usage_error("the tree was not built on these rows");
   if (given) return given;
   return build_tree(rows, starting.tree, starting.leaf_size, starting.threads);
+}
+
+template <class Real> seeding_result start_from(seeding_task<Real> const& task, options const& o) {
+  if (!o.centroids) return seed_checked(task);
+  seeding_result given;
+  given.centroids = *o.centroids;
+  return given;
 }
 
 template <class Real> result fit_any(point_set<Real> points, index k, options o, built_tree<Real> tree = {}) {
@@ -114,20 +121,21 @@ template <class Real> result fit_any(point_set<Real> points, index k, options o,
     seeding_tree = tree_to_seed(points.rows, maker.tree(), tree, o, starting);
   }
   for (index restart = 0; restart < (o.centroids ? 1 : o.restarts); ++restart) {
-    matrix<double> start;
+    seeding_result start;
     {
       stopwatch const watch(seconds.seed);
       starting.restart = restart;
-      start = o.centroids ? *o.centroids : seed_checked<Real>({points, seeding_tree, k, starting}).centroids;
+      start = start_from<Real>({points, seeding_tree, k, starting}, o);
     }
     stopwatch const watch(seconds.iterate);
     std::unique_ptr<assignment_step> step = maker.make(k);
     if (o.verify) step = make_verifying(std::move(step), points, layout, k, o);
     reduction alone;
-    run_result run = iterate(*step, layout, std::move(start), mean_variance, driving, alone);
+    run_result run = iterate(*step, layout, std::move(start.centroids), mean_variance, driving, alone);
     if (restart > 0 && !(run.inertia < best.inertia)) continue;
     static_cast<run_result&>(best) = std::move(run);
     best.best_restart = restart;
+    best.warnings = std::move(start.warnings);
     best.labels.resize(static_cast<std::size_t>(points.size()));
     step->labels(best.labels);
   }

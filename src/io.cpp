@@ -24,7 +24,7 @@ format format_of(std::string const& path) {
   for (auto const& [known, which] : suffixes) {
     if (suffix == known) return which;
   }
-  throw usage_error(path + ": " + (suffix.empty() ? "no suffix" : "unknown suffix " + io::printable(suffix))
+  throw usage_error(path + ": " + (suffix.empty() ? "no suffix" : "unknown suffix " + printable(suffix))
                     + "; known are .npy, .csv, .tsv and .txt");
 }
 
@@ -48,7 +48,7 @@ std::size_t shown_length(std::string_view bytes) {
 
 } // namespace
 
-std::string io::printable(std::string_view bytes, std::size_t most) {
+std::string printable(std::string_view bytes, std::size_t most) {
   constexpr char digits[] = "0123456789abcdef";
   std::string text;
   for (std::size_t at = 0; at < bytes.size();) {
@@ -157,8 +157,10 @@ void output_files::save_text(std::string const& path, std::string_view text) {
 }
 
 void output_files::commit() {
-  for (auto const& file : parts_->files) file->put_in_place();
-  parts_->files.clear();
+  io::held_signals const held; // one between two of them would leave new beside old
+  auto const files = std::exchange(parts_->files, {});
+  for (auto const& file : files) file->put_in_place();
+  for (auto const& file : files) file->keep();
 }
 
 void save(std::string const& path, matrix_view<double> values) {
@@ -181,7 +183,9 @@ void save_text(std::string const& path, std::string_view text) {
 
 void check_save(std::string const& path) {
   format_of(path);
-  io::check_target(path);
+  check_save_text(path);
 }
+
+void check_save_text(std::string const& path) { io::check_target(path); }
 
 } // namespace kopse

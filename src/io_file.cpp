@@ -3,12 +3,14 @@
 //
 // Writing: bytes go to "<target>.<pid>-<number>.part" in the target's directory, and rename() puts it over
 // the target after the last one, so that a reader sees the old file or the new one, never a part. Whatever
-// fails on the way removes the temporary file. Its name stands in a static table for signal handlers.
+// fails on the way removes the temporary file. Its name stands in a static table for signal handlers. Of
+// files that appear together the old ones take the temporary names until the last is in its place.
 
 #include <atomic>
 #include <cerrno>
 #include <climits>
-#include <cstdlib>
+#include <cstdio>
+#include <filesystem>
 #include <system_error>
 #include <utility>
 
@@ -52,10 +54,29 @@ std::string directory_of(std::string const& path) {
   return slash == 0 ? "/" : path.substr(0, slash);
 }
 
-/// A link's target is replaced, not the link.
+[[noreturn]] void refuse(std::string const& path, std::string const& why) {
+  throw error("cannot write " + path + ": " + why);
+}
+
+/// A link's target is replaced, or made, not the link.
 std::string follow_links(std::string const& path) {
-  std::unique_ptr<char, decltype(&std::free)> const real(::realpath(path.c_str(), nullptr), &std::free);
-  return real ? real.get() : path;
+  std::filesystem::path at = path;
+  std::error_code problem;
+  for (int links = 0; std::filesystem::is_symlink(at, problem); ++links) {
+    if (links == 40) refuse(path, io::reason(ELOOP)); // as many as the system follows
+    at = at.parent_path() / std::filesystem::read_symlink(at, problem);
+  }
+  return at;
+}
+
+/// Each file gets the other's name, in one step; not on every file system. A second name of the old file
+/// would do too, but could not be removed again from another user's sticky directory.
+bool exchange_names([[maybe_unused]] std::string const& a, [[maybe_unused]] std::string const& b) {
+#if defined(RENAME_EXCHANGE)
+  return ::renameat2(AT_FDCWD, a.c_str(), AT_FDCWD, b.c_str(), RENAME_EXCHANGE) == 0;
+#else
+  return false;
+#endif
 }
 
 /// Nothing to rename over: a device, a pipe, or what the shell gave as standard output.
@@ -104,22 +125,21 @@ mapped_file::~mapped_file() {
 }
 
 void check_target(std::string const& path) {
-  auto const refuse = [&path](std::string const& why) { throw error("cannot write " + path + ": " + why); };
-  if (path.empty() || path.back() == '/') refuse("a file name was expected");
+  if (path.empty() || path.back() == '/') refuse(path, "a file name was expected");
   struct stat info {};
-  std::string const directory = directory_of(path);
-  if (::stat(directory.c_str(), &info) != 0) {
-    refuse(errno == ENOENT ? "the directory " + directory + " does not exist"
-                           : directory + ": " + reason(errno));
-  }
-  if (!S_ISDIR(info.st_mode)) refuse(directory + " is not a directory");
   if (::stat(path.c_str(), &info) == 0) {
-    if (S_ISDIR(info.st_mode)) refuse("it is a directory");
-    if (::access(path.c_str(), W_OK) != 0) refuse(reason(errno));
+    if (S_ISDIR(info.st_mode)) refuse(path, "it is a directory");
+    if (::access(path.c_str(), W_OK) != 0) refuse(path, reason(errno));
   }
-  if (!is_stream(path) && ::access(directory_of(follow_links(path)).c_str(), W_OK) != 0) {
-    refuse("no file can be made in its directory: " + reason(errno));
+  if (is_stream(path)) return;
+  std::string const directory = directory_of(follow_links(path));
+  if (::stat(directory.c_str(), &info) != 0) {
+    refuse(path, errno == ENOENT ? "the directory " + directory + " does not exist"
+                                 : directory + ": " + reason(errno));
   }
+  if (!S_ISDIR(info.st_mode)) refuse(path, directory + " is not a directory");
+  if (::access(directory.c_str(), W_OK | X_OK) != 0)
+    refuse(path, "no file can be made in its directory: " + reason(errno));
 }
 
 output_file::output_file(std::string const& path) : path_(path), buffer_(std::size_t{1} << 18) {
@@ -132,6 +152,7 @@ output_file::output_file(std::string const& path) : path_(path), buffer_(std::si
   // A number as well as the process: a file left over, or another host's on the same disk, is stepped past.
   target_ = follow_links(path);
   std::string const stem = target_ + "." + std::to_string(::getpid()) + "-";
+  held_signals const held; // one between open() and publish() would leave an empty file
   for (int number = 0; descriptor_ < 0; ++number) {
     temporary_ = stem + std::to_string(number) + ".part";
     if (temporary_.size() >= sizeof unfinished[0].name) fail(ENAMETOOLONG);
@@ -147,8 +168,9 @@ output_file::output_file(std::string const& path) : path_(path), buffer_(std::si
 
 output_file::~output_file() {
   if (descriptor_ >= 0) ::close(descriptor_);
-  if (temporary_.empty()) return;
-  ::unlink(temporary_.c_str());
+  if (undo_ == undo::remove) ::unlink(target_.c_str());
+  if (undo_ == undo::bring_back) ::rename(temporary_.c_str(), target_.c_str());
+  if (!temporary_.empty()) ::unlink(temporary_.c_str());
   withdraw(published_);
 }
 
@@ -183,12 +205,18 @@ void output_file::finish() {
 
 void output_file::put_in_place() {
   if (temporary_.empty()) return;
+  struct stat old {};
+  bool const is_new = ::lstat(target_.c_str(), &old) != 0;
+  if (!is_new && S_ISREG(old.st_mode) && exchange_names(temporary_, target_)) { // a directory would go along
+    undo_ = undo::bring_back;
+    return;
+  }
   if (::rename(temporary_.c_str(), target_.c_str()) != 0) fail(errno);
+  if (is_new) undo_ = undo::remove;
   temporary_.clear();
-  withdraw(published_);
 }
 
-void output_file::fail(int code) const { throw error("cannot write " + path_ + ": " + reason(code)); }
+void output_file::fail(int code) const { refuse(path_, reason(code)); }
 
 } // namespace io
 } // namespace kopse

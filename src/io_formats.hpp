@@ -4,6 +4,7 @@
 #pragma once
 
 #include <charconv>
+#include <csignal>
 #include <memory>
 #include <span>
 #include <string>
@@ -31,6 +32,22 @@ private:
   std::size_t size_ = 0;
 };
 
+/// Signals to this thread wait while it lives; where it is the only one, those to the program.
+class held_signals {
+public:
+  held_signals() {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  ~held_signals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  held_signals(held_signals const&) = delete;
+  held_signals& operator=(held_signals const&) = delete;
+
+private:
+  sigset_t before_;
+};
+
 /// Writes `path` whole or not at all: into a temporary file beside it, which put_in_place() renames over it.
 /// A target that is no regular file (/dev/stdout, a pipe) is written directly.
 class output_file {
@@ -38,7 +55,7 @@ public:
   explicit output_file(std::string const& path); ///< throws error: no directory, a directory, no permission
   output_file(output_file const&) = delete;
   output_file& operator=(output_file const&) = delete;
-  ~output_file(); ///< a temporary file that is not in its place is removed
+  ~output_file(); ///< all is as it was before, unless keep() was called
 
   void write(std::string_view bytes);
   void put(char c) { write({&c, 1}); }
@@ -51,6 +68,7 @@ public:
   }
   void finish(); ///< the last bytes are written; what can fail has failed
   void put_in_place();
+  void keep() { undo_ = undo::none; } ///< nothing can fail any more: the old file is not wanted back
 
 private:
   void flush();
@@ -59,11 +77,12 @@ private:
 
   std::string path_;      // as the user wrote it, for messages
   std::string target_;    // the same with links followed: the link stays, its file is replaced
-  std::string temporary_; // "" when the target is written directly
+  std::string temporary_; // "" when the target is written directly; once that is in place, the old file
   std::vector<char> buffer_;
   std::size_t used_ = 0;
   int descriptor_ = -1;
   int published_ = -1; // where its name stands for signal handlers
+  enum class undo { none, remove, bring_back } undo_ = undo::none; // what the target needs
 };
 
 /// Throws what output_file would throw before its first byte.
@@ -71,9 +90,6 @@ void check_target(std::string const& path);
 
 /// The system's words for an errno.
 std::string reason(int code);
-
-/// At most `most` bytes of text from a file, fit to be shown: valid UTF-8, the rest as \t or \xNN.
-std::string printable(std::string_view bytes, std::size_t most = 40);
 
 /// `usual` is the delimiter the file's suffix promises; ' ' stands for tab or spaces (.txt).
 table load_text(mapped_file const& file, load_options const& options, char usual);

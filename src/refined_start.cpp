@@ -133,9 +133,10 @@ public:
     exact_sum all_weights, all_squares;
     for (index i = 0; i < points_.size(); ++i) {
       by_weight.change(i, 0, points_.weight(i));
-      by_square.change(i, 0, mass(i));
+      double const m = mass(i);
+      by_square.change(i, 0, m);
       all_weights.add(points_.weight(i));
-      all_squares.add(mass(i));
+      all_squares.add(m);
     }
     mass_sum const weight = by_weight.total(), squares = by_square.total();
     random_stream const random(options_.seed, static_cast<std::uint32_t>(options_.restart));
@@ -160,13 +161,19 @@ public:
     return s;
   }
 
+  index distances() const { return distances_; }
+
 private:
-  double d2(index row) const { return square(points_.rows.row(row), mean_.row(0), points_.dims()); }
+  double d2(index row) const {
+    ++distances_;
+    return square(points_.rows.row(row), mean_.row(0), points_.dims());
+  }
   double mass(index row) const { return points_.weight(row) * d2(row); }
 
   point_set<Real> const& points_;
   seeding_options const& options_;
   matrix<double> mean_;
+  mutable index distances_ = 0;
 };
 
 } // namespace
@@ -176,11 +183,18 @@ template <class Real> seeding_result coreset_start(seeding_task<Real> const& tas
   seeding_options const& o = task.options;
   index const size = o.sample_rows > 0 ? o.sample_rows : std::max<index>(10000, 20 * k);
   sample<Real> s;
-  if (size < task.points.size()) s = coreset_draw<Real>(task).draw(size);
-  if (s.rows.rows() <= k) return plus_plus(task); // no sample that is smaller than the whole and has k rows
+  index distances = 0;
+  if (size < task.points.size()) {
+    coreset_draw<Real> const drawing(task);
+    s = drawing.draw(size);
+    distances = drawing.distances();
+  }
   options fitting = fit_options(o);
   fitting.seed = ~o.seed; // other numbers than the sample was drawn by
-  return of_centroids(fit(s.points(), k, fitting).centroids);
+  seeding_result result = s.rows.rows() > k ? of_centroids(fit(s.points(), k, fitting).centroids)
+                                            : plus_plus(task); // no sample smaller than the whole of k rows
+  result.work.distances += distances;
+  return result;
 }
 template seeding_result coreset_start(seeding_task<float> const&);
 template seeding_result coreset_start(seeding_task<double> const&);

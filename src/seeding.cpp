@@ -10,6 +10,7 @@
 #include <unordered_map>
 
 #include "input_checks.hpp"
+#include "kopse/io.hpp"
 #include "kopse/parallel.hpp"
 #include "kopse/random.hpp"
 #include "seeding_methods.hpp"
@@ -42,7 +43,7 @@ template <class Real> method<Real> const& find_method(std::string_view init) {
     if (init == m.name || (!m.alias.empty() && init == m.alias)) return m;
   std::string known;
   for (std::string_view const name : names) known += (known.empty() ? "" : ", ") + std::string(name);
-  throw usage_error("unknown init '" + std::string(init) + "': expected one of " + known);
+  throw usage_error("unknown init '" + printable(init) + "': expected one of " + known);
 }
 
 template <class Real>
@@ -121,8 +122,10 @@ template <class Real> seeding_result seed_checked(seeding_task<Real> const& task
     result.warnings.push_back(too_few_rows(result.distinct, !task.points.weights.empty(),
                                            std::to_string(task.k) + " starting centroids")
                               + ": the others repeat them");
-  else
-    result.distinct = count_distinct(result.centroids); // equal rows may have been drawn
+  else if (result.distinct = count_distinct(result.centroids); result.distinct < task.k)
+    result.warnings.push_back("equal centroids were drawn: only " + std::to_string(result.distinct)
+                              + " of the " + std::to_string(task.k) + " starting centroids "
+                              + (result.distinct == 1 ? "is" : "are") + " distinct");
   return result;
 }
 template seeding_result seed_checked(seeding_task<float> const&);

@@ -108,6 +108,31 @@ TEST(cases, H07_rows_of_k_means_parallel_where_its_rounds_find_too_few) {
   }
 }
 
+// Rows enough, but equal ones among those drawn: told by seed(), and by the fit that begins there.
+TEST(cases, H07_equal_centroids_where_there_are_more_distinct_rows) {
+  matrix<double> const x = column({7, 7, 7, 7, 8, 9});
+  for (char const* const init : {"random", "refined"}) {
+    index told = 0;
+    seeding_options o;
+    o.init = init, o.samples = 1, o.sample_rows = 3;
+    for (o.seed = 0; o.seed < 20; ++o.seed) {
+      auto const got = kopse::seed(point_set<double>(x.view()), 3, o);
+      numbers const drawn = values(got.centroids);
+      index const distinct = std::ssize(std::set<double>(drawn.begin(), drawn.end()));
+      ASSERT_EQ(got.distinct, distinct);
+      if (o.init == "random") {
+        ASSERT_EQ(got.warnings, kopse::fit(point_set<double>(x.view()), 3, starting(o)).warnings);
+      }
+      ASSERT_EQ(got.warnings.size(), distinct < 3 ? 1u : 0u);
+      if (distinct == 3) continue;
+      std::string const both = "equal centroids were drawn: only " + std::to_string(distinct) + " of the 3 ";
+      EXPECT_TRUE(names(got.warnings[0], {both.c_str()}));
+      ++told;
+    }
+    EXPECT_GT(told, 0) << init;
+  }
+}
+
 // The same by way of rows that weigh nothing.
 TEST(cases, H07_rows_without_weight_are_not_found) {
   matrix<double> const x = column({1, 2, 3, 4, 5});

@@ -62,11 +62,25 @@ test_seed_of_few_distinct_points() {
   done
 }
 
+test_equal_centroids_are_told() {
+  printf '7\n7\n7\n7\n8\n9\n' >equal.csv
+  for init in random refined; do
+    run seed equal.csv -k 5 --init "$init" -o start.csv --stats stats.json -q && expect_rc 0
+    distinct=$(sort -u start.csv | wc -l)
+    [ "$(stats '["distinct"]')" = "$distinct" ] || fail "not $distinct centroids differ"
+    expect_lines err "kopse: warning: equal centroids were drawn: only $distinct of the 5 starting centroids are distinct"
+    run seed equal.csv -k 1 --init "$init" -o start.csv -q && expect_no_err
+  done
+  run fit points.csv -k 20 --init random -q && expect_no_err
+}
+
 test_work_of_seeding() {
   for init in 'k-means++' 'k-means||' bisecting; do
     run seed points.csv -k 20 --init "$init" -o start.csv --stats stats.json -q && expect_rc 0
     [ "$(stats '["distances"] > 3000, s["node_scores"] > 20')" = '(True, True)' ] || fail "$init works without work"
   done
+  run seed points.csv -k 20 --init coreset --sample-rows 25 -o start.csv --stats stats.json -q && expect_rc 0
+  [ "$(stats '["distances"] > 3000, s["distances"] < 8000')" = '(True, True)' ] || fail 'coreset looks at each row, and draws in blocks'
 }
 
 # What has no effect is refused; default values are no harm.
@@ -100,12 +114,12 @@ test_options_without_effect() {
 
 test_numbers_too_large() {
   for wrong in '--candidates' '--restart' '--rounds' '--samples'; do
-    run seed points.csv -k 5 -o none.csv "$wrong" 1000000000000 && expect_error 2 "$wrong '1000000000000': .* at most 4294967295 "
+    run seed points.csv -k 5 -o none.csv "$wrong" 1000000000000 && expect_error 2 "$wrong '1000000000000': a whole number from [01] to 4294967295 "
   done
   for command in 'fit points.csv -k 5' 'choose-k points.csv -k 2:4'; do
     for wrong in '--candidates' '--restarts'; do
       # shellcheck disable=SC2086
-      run $command "$wrong" 99999999999999999999 && expect_error 2 "$wrong '9*': .* at most 429496729"
+      run $command "$wrong" 99999999999999999999 && expect_error 2 "$wrong '9*': .* from [01] to 429496729"
     done
   done
   run seed points.csv -k 2999 -o none.csv --init refined --samples 4294967295 && expect_error 1 'refined with 4294967295 samples needs .* of memory'

@@ -196,51 +196,10 @@ test_when_it_ends_H30() {
   run fit points.csv -k 20 --tol 0 && expect_out '^converged: yes'
 }
 
-test_numbers_of_options() {
-  for wrong in '-k 0' '-k -1' '-k abc' '-k 1e3' '-k 2.5' '-k 0x10' '--max-iter 0' '--restarts 0' '--leaf-size 0' \
-    '--threads 0' '--groups -1' '--groups x' '--tol -1' '--tol nan' '--tol inf' '--tol x' '--seed -1' '--columns 0,,1' '--columns -1' '--columns x'; do
-    # shellcheck disable=SC2086
-    run fit four.csv -k 2 $wrong
-    expect_rc 2
-    expect_err '^kopse: '
-    [[ $wrong == -k* ]] || expect_err "${wrong% *}"
-  done
-  run fit four.csv -k 0 && expect_error 2 "--clusters '0'.*at least 1"
-  run fit four.csv -k 99999999999999999999 && expect_error 2 'out of range'
-  run fit four.csv -k 2 --groups -3 && expect_error 2 "--groups '-3': a whole number of at least 0 is expected"
-  run fit four.csv -k 010 && expect_error 2 'k = 10.* 4 '
-}
-
 test_more_clusters_than_points_H11() {
   run fit init01.csv -k 8 -o none.csv && expect_error 2 '8.*2'
   expect_no_file none.csv
   run fit init01.csv -k 8 --init random && expect_error 2 '8.*2'
-}
-
-test_names() {
-  run fit four.csv -k 2 -a quick && expect_error 2 "'quick'.*lloyd.*dualtree"
-  printf '0,1\n2,3\n' >plane.csv
-  run fit plane.csv -k 2 -a line && expect_error 2 "algorithm 'line' is for one column, and the data have 2"
-  run fit six.csv -k 2 -q -a line && expect_rc 0
-  run fit four.csv -k 2 --tree oak && expect_error 2 "'oak'.*kd"
-  run fit four.csv -k 2 --init best && expect_error 2 "'best'.*random"
-  run fit four.csv -k 2 --bisector no && expect_error 2 "unknown --bisector 'no': expected one of on, off"
-  run fit four.csv -k 2 --header maybe && expect_error 2 "'maybe'.*auto, yes, no"
-  run fit four.csv -k 2 --delimiter pipe && expect_error 2 "'pipe'.*tab, comma, semicolon, space"
-}
-
-test_command_lines_that_cannot_be_right() {
-  run fitt && expect_error 2 "'fitt'.*fit, predict, seed, choose-k, info"
-  run fit && expect_error 2 'no data'
-  run fit four.csv && expect_error 2 'number of clusters'
-  run fit -k 2 && expect_error 2 'no data'
-  run fit four.csv -k && expect_error 2 '--clusters needs a value'
-  run fit four.csv -k 1 -k 2 && expect_error 2 '--clusters was given more than once'
-  run fit four.csv five.csv -k 2 && expect_error 2 'five.csv'
-  run fit four.csv -k 2 --sead 1 && expect_error 2 '--sead'
-  run predict four.csv -l l.csv && expect_error 2 '--centroids'
-  run predict four.csv --centroids init01.csv && expect_error 2 '--labels-out'
-  run info && expect_error 2 'no data'
 }
 
 test_input_errors() {
@@ -275,8 +234,8 @@ test_outputs_are_checked_first() {
   run fit missing.csv -k 2 -l l && expect_error 2 '--labels-out l:'
   run fit missing.csv -k 2 --stats s.txt && expect_error 2 '--stats s.txt.*\.json'
   run fit missing.csv -k 2 --report r.pdf && expect_error 2 '--report r.pdf.*\.html'
-  run fit missing.csv -k 2 -o no/where/c.csv && expect_error 1 '--centroids-out no/where/c.csv.*no/where'
-  run predict missing.csv --centroids c.csv -l no/l.csv && expect_error 1 '--labels-out no/l.csv'
+  run fit missing.csv -k 2 -o no/where/c.csv && expect_error 1 '--centroids-out: cannot write no/where/c.csv: the directory no/where does not exist'
+  run predict missing.csv --centroids c.csv -l no/l.csv && expect_error 1 '--labels-out: cannot write no/l.csv: the directory no '
   mkdir -p folder.csv
   run fit missing.csv -k 2 -o folder.csv && expect_error 1 'folder'
   run fit four.csv -k 2 -o same.csv -l ./same.csv && expect_error 2 '--labels-out ./same.csv.*--centroids-out same.csv'
@@ -284,8 +243,25 @@ test_outputs_are_checked_first() {
   run fit four.csv -k 2 -o "$work/four.csv" && expect_error 2 'would overwrite the data'
   ln -sf four.csv link.csv
   run fit link.csv -k 2 -o four.csv && expect_error 2 'would overwrite the data'
+  run fit four.csv -k 2 -I init01.csv -o init01.csv && expect_error 2 '--centroids-out init01.csv would overwrite --initial-centroids'
   mkdir -p locked && chmod 555 locked
-  if [ "$(id -u)" != 0 ]; then run fit missing.csv -k 2 -o locked/c.csv && expect_error 1 'cannot write in locked'; fi
+  : >old.csv && chmod 444 old.csv
+  if [ "$(id -u)" != 0 ]; then
+    run fit missing.csv -k 2 -o locked/c.csv && expect_error 1 'cannot write locked/c.csv: no file can be made in its directory'
+    run fit missing.csv -k 2 -o old.csv && expect_error 1 'cannot write old.csv: Permission denied'
+  fi
+}
+
+test_links_to_files_that_are_not_there() {
+  ln -sf gone/real.csv nowhere.csv
+  ln -sf loop.csv loop.csv
+  run fit missing.csv -k 2 -o nowhere.csv && expect_error 1 '--centroids-out: cannot write nowhere.csv: the directory gone does not exist'
+  run fit missing.csv -k 2 -o loop.csv && expect_error 1 '--centroids-out: cannot write loop.csv: Too many levels of symbolic links'
+  rm -f real.csv && ln -sf real.csv dangling.csv
+  run fit four.csv -k 2 -o dangling.csv -l real.csv && expect_error 2 '--labels-out real.csv would overwrite --centroids-out dangling.csv'
+  run fit four.csv -k 2 -q -l dangling.csv && expect_rc 0
+  [ "$(readlink dangling.csv)" = real.csv ] || fail 'the link does not keep pointing'
+  [ "$(wc -l <real.csv)" = 4 ] || fail 'its target was not made'
 }
 
 test_text_files() {

@@ -7,10 +7,31 @@
 #include <limits>
 #include <random>
 
+#include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 
 #include "io_files.hpp"
+
+namespace {
+int signal_after = 0; // a signal after each call below
+void strike() {
+  if (signal_after != 0) std::raise(signal_after);
+}
+} // namespace
+
+// In place of the system's own, for this executable.
+extern "C" int renameat2(int from, char const* a, int to, char const* b, unsigned flags) noexcept {
+  auto const result = static_cast<int>(::syscall(SYS_renameat2, from, a, to, b, flags));
+  strike();
+  return result;
+}
+extern "C" int open(char const* path, int flags, ...) {
+  int const result = ::openat(AT_FDCWD, path, flags, 0666);
+  strike();
+  return result;
+}
 
 namespace kopse {
 namespace {
@@ -227,6 +248,83 @@ TEST_F(io_write, unfinished_files_can_be_removed_by_a_signal_handler) {
   EXPECT_EQ(before, 2u);
   EXPECT_EQ(after, 0u);
   EXPECT_EQ(dir.files(), 0u);
+}
+
+// Where the last of several cannot be put in its place, those before it are taken back.
+TEST_F(io_write, a_late_failure_brings_the_old_files_back) {
+  write(dir / "a.csv", "old");
+  ::chmod((dir / "a.csv").c_str(), 0640);
+  {
+    output_files together;
+    together.save(dir / "a.csv", values);
+    together.save_text(dir / "new.csv", "x");
+    together.save_text(dir / "b.csv", "x");
+    together.save_text(dir / "c.csv", "x");
+    std::filesystem::create_directories(dir / "b.csv"); // a file cannot be renamed over it
+    EXPECT_THROW(together.commit(), error);
+    EXPECT_EQ(read(dir / "a.csv"), "old");
+    struct stat info {};
+    ::stat((dir / "a.csv").c_str(), &info);
+    EXPECT_EQ(info.st_mode & 0777, 0640u);
+    EXPECT_EQ(dir.files(), 2u) << "a.csv and the directory";
+  }
+  EXPECT_EQ(dir.files(), 2u);
+}
+
+// As the program's handler would find it at once after each rename.
+TEST_F(io_write, no_signal_between_two_files_that_belong_together) {
+  static std::string found;
+  static directory const* here;
+  found.clear(), here = &dir;
+  auto const old_handler = std::signal(
+      SIGUSR1, [](int) { found += read(*here / "a.csv") + read(*here / "b.csv") + read(*here / "c.csv"); });
+  for (auto const* name : {"a.csv", "b.csv", "c.csv"}) write(dir / name, "old");
+  output_files together;
+  for (auto const* name : {"a.csv", "b.csv", "c.csv"}) together.save_text(dir / name, "new");
+  signal_after = SIGUSR1;
+  together.commit();
+  signal_after = 0;
+  std::signal(SIGUSR1, old_handler);
+  EXPECT_EQ(found, "newnewnew");
+  EXPECT_EQ(dir.files(), 3u);
+}
+
+TEST_F(io_write, no_signal_finds_a_file_without_a_name) {
+  static std::size_t left;
+  static directory const* here;
+  left = 7, here = &dir;
+  auto const old_handler = std::signal(SIGUSR1, [](int) {
+    remove_unfinished_files();
+    left = here->files();
+  });
+  signal_after = SIGUSR1;
+  {
+    output_files one;
+    one.save_text(dir / "a.csv", "x");
+    signal_after = 0;
+  }
+  std::signal(SIGUSR1, old_handler);
+  EXPECT_EQ(left, 0u);
+}
+
+// A link to what is not there yet.
+TEST_F(io_write, the_target_of_a_link_is_made) {
+  std::filesystem::create_directory(dir / "d");
+  std::filesystem::create_symlink("real.csv", dir / "d/second.csv");
+  std::filesystem::create_symlink("d/second.csv", dir / "first.csv");
+  save(dir / "first.csv", values);
+  EXPECT_TRUE(std::filesystem::is_symlink(dir / "first.csv"));
+  EXPECT_TRUE(std::filesystem::is_symlink(dir / "d/second.csv"));
+  EXPECT_TRUE(std::filesystem::is_regular_file(std::filesystem::symlink_status(dir / "d/real.csv")));
+  EXPECT_EQ(load(dir / "first.csv").rows(), 2);
+
+  std::filesystem::create_symlink("gone/real.csv", dir / "nowhere.csv");
+  EXPECT_HAS(fault(dir / "nowhere.csv"),
+             "cannot write " + dir / "nowhere.csv" + ": the directory " + dir / "gone" + " does not exist");
+  std::filesystem::create_symlink("loop.csv", dir / "loop.csv");
+  EXPECT_HAS(fault(dir / "loop.csv"), "Too many levels of symbolic links");
+  EXPECT_THROW(check_save_text(dir / "loop.csv"), error);
+  EXPECT_TRUE(std::filesystem::is_symlink(dir / "loop.csv"));
 }
 
 } // namespace

@@ -83,7 +83,8 @@ void save(std::string const& path, std::span<label const> labels);
 void save_text(std::string const& path, std::string_view text);
 
 /// Several files that belong together: each is written beside its place when it is saved, and commit() puts
-/// all of them there. Where one cannot be written, all that were there before stay as they are.
+/// all of them there. Where one cannot be written, all that were there before stay as they are; where one
+/// cannot be put in its place, too, if the file system can exchange two files.
 class output_files {
 public:
   output_files();
@@ -104,6 +105,10 @@ private:
 /// Throws what save() would throw before its first byte: suffix, directory, permission. Ask before a long
 /// run.
 void check_save(std::string const& path);
+void check_save_text(std::string const& path); ///< the same, of any suffix
+
+/// At most `most` bytes of text from a file or a user, fit to be shown: valid UTF-8, the rest as \t or \xNN.
+std::string printable(std::string_view bytes, std::size_t most = 40);
 
 /// For signal handlers that end the program: removes the temporary files now being written.
 /// A full disk is an error as any other; a program under a file size limit should ignore SIGXFSZ.

@@ -48,7 +48,7 @@ struct seeding_work {
 struct seeding_result {
   matrix<double> centroids; ///< k × d
   std::vector<index> rows;  ///< in the whole data, where the centroids are rows of it; else empty
-  index distinct = 0;       ///< how many centroids differ; with a warning, there are no more distinct rows
+  index distinct = 0;       ///< how many centroids differ; fewer than k with a warning that says why
   seeding_work work;
   double seconds = 0; ///< without building the tree
   std::vector<std::string> warnings;
