@@ -199,7 +199,8 @@ public:
 
   /// Puts different candidates into ascending order: few by comparing, a good part of all by marking them.
   void sort(std::vector<label>& candidates) {
-    if (std::ssize(candidates) * 16 < centroids_.rows()) return std::sort(candidates.begin(), candidates.end());
+    if (std::ssize(candidates) * 16 < centroids_.rows())
+      return std::sort(candidates.begin(), candidates.end());
     marks_.assign(static_cast<std::size_t>(centroids_.rows()), 0);
     for (label const who : candidates) marks_[static_cast<std::size_t>(who)] = 1;
     candidates.clear();

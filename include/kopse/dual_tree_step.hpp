@@ -218,7 +218,8 @@ template <space_tree Tree> bool dual_tree_step<Tree>::walk::update_points(node_i
   }
   if (step_.bisector_) {
     bool const pays = (range.size() - changing) * settled_share >= range.size();
-    r.whole = pays ? 0 : static_cast<std::uint8_t>(std::min(4 * r.whole + 3, longest_rest));
+    int const next = changing == range.size() ? longest_rest : std::min(4 * r.whole + 3, longest_rest);
+    r.whole = static_cast<std::uint8_t>(pays ? 0 : next);
     r.left = r.whole;
   }
   return changing > 0;
@@ -428,10 +429,7 @@ bool dual_tree_step<Tree>::walk::base_cases(node_id q, scored_node const* first,
   lists_.sort(candidates_); // of equal distances the lowest index comes first
   list all = lists_.load(candidates_);
   all.beyond2 = path_.back().lower2; // lb(N): no nearer than this are those not among the candidates
-  if (step_.is_leaf(q))
-    visit_below(q, all, all.m);
-  else
-    visit_list(q, all);
+  step_.is_leaf(q) ? visit_below(q, all, all.m) : visit_list(q, all);
   return true;
 }
 
