@@ -158,6 +158,29 @@ TEST_P(exactness_of, any_movement_of_centroids) {
   });
 }
 
+// Centroids that tremble, leap, and now and then land on rows.
+scenario<double> restless(plan const& p, int stretches) {
+  scenario<double> s(p);
+  families::random r(p.seed);
+  matrix<double> c = s.start;
+  double scale = 0;
+  for (index i = 0; i < p.n * p.d; ++i)
+    scale = std::max(scale, std::abs(s.rows.row(0)[i] - s.rows.row(0)[0]));
+  for (int stretch = 0; stretch < stretches; ++stretch) {
+    double const leap = stretch % 2 ? 1e-3 : 0.3;
+    for (index pass = 1 + r.below(stretch % 2 ? 6 : 30); pass > 0; --pass) {
+      for (index i = 0; i < p.k * p.d; ++i) c.row(0)[i] += (r.unit() - 0.5) * leap * scale;
+      s.visit(c);
+    }
+    for (index i = r.below(p.k); i > 0; --i) c(r.below(p.k), 0) += (r.unit() - 0.5) * 10 * scale;
+    for (index i = r.below(p.k); i > 0; --i) {
+      index const to = r.below(p.n);
+      std::copy_n(s.rows.row(to), p.d, c.row(r.below(p.k)));
+    }
+  }
+  return s;
+}
+
 // Centroids that now leap, so that bounds settle nothing and leaves give them up for a while, now hardly
 // move, so that they are taken up again; some lie so far off that whole nodes are owned in between.
 TEST(exactness, of_leaves_that_give_up_their_bounds) {
@@ -170,27 +193,33 @@ TEST(exactness, of_leaves_that_give_up_their_bounds) {
                  static_cast<index>(1 + seed % 4),
                  weighting::none,
                  start::rows};
-    scenario<double> s(p);
-    families::random r(seed);
-    matrix<double> c = s.start;
-    double scale = 0;
-    for (index i = 0; i < p.n * p.d; ++i)
-      scale = std::max(scale, std::abs(s.rows.row(0)[i] - s.rows.row(0)[0]));
-    for (int stretch = 0; stretch < 10; ++stretch) {
-      double const leap = stretch % 2 ? 1e-3 : 0.3;
-      for (index pass = 1 + r.below(stretch % 2 ? 6 : 30); pass > 0; --pass) {
-        for (index i = 0; i < p.k * p.d; ++i) c.row(0)[i] += (r.unit() - 0.5) * leap * scale;
-        s.visit(c);
-      }
-      for (index i = r.below(p.k); i > 0; --i) c(r.below(p.k), 0) += (r.unit() - 0.5) * 10 * scale;
-      for (index i = r.below(p.k); i > 0; --i) {
-        index const to = r.below(p.n);
-        std::copy_n(s.rows.row(to), p.d, c.row(r.below(p.k)));
-      }
-    }
+    scenario<double> const s = restless(p, 10);
     for (config of_tree : algorithms_and_trees())
       if (of_tree.algorithm == "dualtree" && suits(of_tree, p.d)) {
         of_tree.leaf_size = 1 + static_cast<index>(seed * 5) % 24;
+        ASSERT_TRUE(check_steps(s, of_tree));
+      }
+  }
+}
+
+// In several dimensions tests on boxes spare little: points of whole nodes are screened at once, and by the
+// next assignment nodes may be tested, or owned, again.
+TEST(exactness, of_nodes_whose_points_are_screened) {
+  if (thread_sanitized) GTEST_SKIP(); // few rows: one thread
+  for (std::uint64_t seed = 1; seed <= (sanitized ? 1 : 4); ++seed) {
+    plan const p{seed % 2 ? family::uniform : family::clustered,
+                 seed,
+                 900,
+                 static_cast<index>(30 * seed),
+                 static_cast<index>(4 + seed),
+                 weighting::none,
+                 start::rows};
+    scenario<double> const s = restless(p, 6);
+    for (config of_tree : algorithms_and_trees())
+      if (suits(of_tree, p.d)
+          && (of_tree.algorithm == "dualtree" || of_tree.algorithm == "filter"
+              || of_tree.algorithm == "blacklist")) {
+        of_tree.leaf_size = 4 + static_cast<index>(seed * 5) % 24;
         ASSERT_TRUE(check_steps(s, of_tree));
       }
   }
