@@ -6,6 +6,8 @@
 
 #include <hwy/highway.h>
 
+#include <bit>
+
 #include "kopse/screen.hpp"
 
 #ifndef KOPSE_SCREEN_ONCE
@@ -102,10 +104,10 @@ void offer_dims(float const* x, index n, index x_stride, index d, float const* c
     offer_to<D, 1>(x + i, x_stride, d, c, first, last, stride, best + i, second + i, who + i);
 }
 
-// The numbers of the nearest, or -1 where the lead is not beyond doubt. A comparison with what is no number
-// is false, too.
+// The numbers of the nearest, or -1 where the lead is not beyond doubt. Then `second` becomes what those that
+// may be nearer, or as near, do not exceed. A comparison with what is no number is false, too.
 void keep_sure(float const* x, index n, index x_stride, index d, float const* margin, float const* best,
-               float const* second, float* who) {
+               float* second, float* who) {
   floats const t;
   hn::RebindToSigned<floats> const whole;
   index const width = static_cast<index>(hn::Lanes(t));
@@ -123,7 +125,28 @@ void keep_sure(float const* x, index n, index x_stride, index d, float const* ma
     auto const of_four = hn::And(hn::BitCast(whole, nearest), hn::Set(whole, 3));
     vector const number = hn::Add(hn::LoadU(t, who + i), hn::ConvertTo(t, of_four));
     hn::StoreU(hn::IfThenElse(sure, number, hn::Set(t, -1.0f)), t, who + i);
+    hn::StoreU(hn::Add(nearest, doubt), t, second + i);
   }
+}
+
+// The numbers of all centroids that do not exceed a limit, for one point; how many there are.
+index collect(float const* x, index x_stride, index d, float const* c, index m, index stride, float limit,
+              label* found) {
+  floats const t;
+  index const width = static_cast<index>(hn::Lanes(t));
+  index count = 0;
+  for (index i = 0; i < m; i += width) {
+    vector s = hn::LoadU(t, c + d * stride + i);
+    for (index j = 0; j < d; ++j)
+      s = hn::NegMulAdd(hn::Set(t, x[j * x_stride]), hn::LoadU(t, c + j * stride + i), s);
+    auto const near = hn::And(hn::Le(s, hn::Set(t, limit)), hn::FirstN(t, static_cast<std::size_t>(m - i)));
+    if (hn::AllFalse(t, near)) continue;
+    std::uint8_t bits[8] = {};
+    hn::StoreMaskBits(t, near, bits);
+    for (unsigned rest = bits[0] | static_cast<unsigned>(bits[1]) << 8; rest != 0; rest &= rest - 1)
+      found[count++] = static_cast<label>(i + std::countr_zero(rest));
+  }
+  return count;
 }
 
 void offer(float const* x, index n, index x_stride, index d, float const* c, index first, index last,
@@ -161,6 +184,7 @@ namespace {
 HWY_EXPORT(shrink);
 HWY_EXPORT(offer);
 HWY_EXPORT(keep_sure);
+HWY_EXPORT(collect);
 
 constexpr index x_stride = float_screen::most_points + 16; // not a power of two: lines of all sets
 constexpr int largest_exponent = 400;                      // squares and products stay far from the ends
@@ -178,7 +202,7 @@ void float_screen::take(double const* c, index m, index d, index stride, double 
   if (!usable_) return;
   scale_ = std::ldexp(1.0, -exponent);
   stride_ = (m + 3) / 4 * 4;
-  c_.resize(static_cast<std::size_t>((d + 1) * stride_));
+  c_.resize(static_cast<std::size_t>((d + 1) * stride_ + 16)); // whole vectors are read
   HWY_DYNAMIC_DISPATCH(shrink)(c, m, d, stride, origin, scale_, norms_.data(), c_.data(), stride_);
   double const far = std::sqrt(largest2) * scale_, dims = static_cast<double>(d),
                rounding = 1.25 * (2 * dims + 16) * 0x1p-24, deciding = 2.5 * (dims + 3) * 0x1p-53;
@@ -214,16 +238,36 @@ void float_screen::find(Real const* const* points, index n, scratch& room, label
     std::fill_n(owner.begin(), n, -1.0f);
   }
   for (index i = 0; i < n; ++i) {
-    if (owner[static_cast<std::size_t>(i)] >= 0) {
-      who[i] = static_cast<label>(owner[static_cast<std::size_t>(i)]);
-      continue;
-    }
-    ++room.in_double;
-    room.squares.resize(static_cast<std::size_t>(m_));
-    squared_distances(points[i], d_, exact_, m_, exact_stride_, room.squares.data());
-    who[i] =
-        static_cast<label>(std::min_element(room.squares.begin(), room.squares.end()) - room.squares.begin());
+    auto const at = static_cast<std::size_t>(i);
+    who[i] = owner[at] >= 0 ? static_cast<label>(owner[at]) : decide(points[i], i, second[at], room);
   }
+}
+
+// In double: the nearest of those that float32 cannot tell from it, or of all.
+template <class Real>
+label float_screen::decide(Real const* point, index i, float limit, scratch& room) const {
+  ++room.in_double;
+  room.squares.resize(static_cast<std::size_t>(m_));
+  if (!usable_ || !(limit < nowhere)) {
+    squared_distances(point, d_, exact_, m_, exact_stride_, room.squares.data());
+    return static_cast<label>(std::min_element(room.squares.begin(), room.squares.end())
+                              - room.squares.begin());
+  }
+  room.near.resize(static_cast<std::size_t>(m_));
+  index const count = HWY_DYNAMIC_DISPATCH(collect)(room.x.data() + i, x_stride, d_, c_.data(), m_, stride_,
+                                                    limit, room.near.data());
+  double best = std::numeric_limits<double>::infinity();
+  label who = room.near[0];           // the nearest of float32 is always among them
+  for (index o = 0; o < count; ++o) { // in ascending order: of equals the first
+    label const candidate = room.near[static_cast<std::size_t>(o)];
+    double sum = 0;
+    for (index j = 0; j < d_; ++j) {
+      double const apart = static_cast<double>(point[j]) - exact_[j * exact_stride_ + candidate];
+      sum += apart * apart;
+    }
+    if (sum < best) best = sum, who = candidate;
+  }
+  return who;
 }
 
 void float_screen::find_nearest(float const* const* points, index n, scratch& room, label* who) const {

@@ -12,7 +12,8 @@
 // partial sums being no larger), and one of ½·‖c‖²; the rest of the factor covers the rounding of r, of C and
 // of E itself. Computed d² are within (d + 3)·2⁻⁵³ of true ones, those here at most (r + C)². So if
 //   second − best > 2·E + 2·(d + 3)·2⁻⁵³·(r + C)²,
-// the computed d² of all others are larger than that of the best: it owns x, and there is no tie.
+// the computed d² of all others are larger than that of the best: it owns x, and there is no tie. Where it is
+// not so, all centroids whose s(c) exceeds the best by no more than the right side are looked at in double.
 // (After Johnson, Douze & Jégou's use of ½·‖c‖² − x·c in faiss, which takes the best for true.)
 //
 // Cost: d + 5 vector operations for 16 (8, 4) distances. Memory: 4·(d + 1) bytes a centroid. Pays from about
@@ -42,6 +43,7 @@ public:
   struct scratch {
     std::vector<float> x;
     std::vector<double> squares;
+    std::vector<label> near;
     index in_double = 0; ///< points decided in double, so far
   };
   /// who[i] = the number of the nearest centroid to the point at points[i], of n ≤ most_points; of equals the
@@ -50,6 +52,7 @@ public:
   void find_nearest(double const* const* points, index n, scratch& room, label* who) const;
 
 private:
+  template <class Real> label decide(Real const* point, index i, float limit, scratch& room) const;
   template <class Real> void find(Real const* const* points, index n, scratch& room, label* who) const;
 
   double const* exact_ = nullptr;
