@@ -137,7 +137,7 @@ void add_choice(CLI::App& app, choose_settings& s) {
   app.add_option(
          "-k,--k", s.ks,
          "Which k: numbers and ranges between commas. A:B = A, 2A, 4A, ... up to B; A:B:S = every S-th; "
-         "A:B:xF = each F times the one before (required)")
+         "A:B:xF = A, A*F, A*F*F, ... rounded (required)")
       ->type_name("LIST");
   app.add_flag(
       "--x-means", s.x_means,

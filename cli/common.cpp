@@ -200,6 +200,9 @@ load_options data_file::options() const {
   if (!delimiter.empty() && !result.delimiter)
     throw usage_error(fmt::format(
         "--delimiter '{}': a character, or tab, comma, semicolon, space is expected", printable(delimiter)));
+  if (fs::path(path).extension() == ".npy" && (header != "auto" || !delimiter.empty()))
+    throw usage_error(fmt::format("{}: without effect on a .npy file, which has types and a shape",
+                                  delimiter.empty() ? "--header" : "--delimiter"));
   std::string const list = columns.empty() ? "" : columns + ",";
   for (std::size_t at = 0, comma; at < list.size(); at = comma + 1) {
     comma = list.find(',', at);

@@ -32,6 +32,8 @@ load_options check_settings(seed_settings& settings) {
     throw usage_error(fmt::format("--rows-out {}: the centroids of {} are no points of the data",
                                   settings.rows_out, settings.seeding.init));
   check_start(settings.seeding);
+  if (!settings.weights.empty() && settings.seeding.init == "random")
+    throw usage_error("--weights: without effect on --init random, which draws from all rows alike");
   choose("--tree", settings.seeding.tree, trees());
   check_outputs({{"--centroids-out", settings.centroids_out, {".csv", ".tsv", ".txt", ".npy"}},
                  {"--rows-out", settings.rows_out, {".csv", ".tsv", ".txt"}},

@@ -102,7 +102,11 @@ void resolve(step_options& options) {
   for (alias const& a : aliases) {
     if (options.algorithm != a.name) continue;
     options.algorithm = a.algorithm;
-    if (!a.tree.empty()) options.tree = a.tree;
+    if (a.tree.empty()) continue;
+    if (options.tree != a.tree && options.tree != step_options().tree)
+      throw usage_error(std::string(a.name) + " is dualtree over the tree " + std::string(a.tree)
+                        + ", not over '" + printable(options.tree) + "'");
+    options.tree = a.tree;
   }
   require_known("algorithm", options.algorithm, algorithm_names);
   require_known("tree", options.tree, trees());

@@ -183,7 +183,7 @@ index number(std::string_view text, std::string_view whole) {
   index value = 0;
   auto const [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (problem == std::errc::result_out_of_range)
-    refuse(whole, "expected numbers from 1 to " + std::to_string(std::numeric_limits<label>::max()));
+    refuse(whole, "expected numbers from 1 to " + std::to_string(std::numeric_limits<index>::max()));
   if (problem != std::errc{} || end != text.data() + text.size() || value < 1)
     refuse(whole, "expected a number >= 1, FIRST:LAST, FIRST:LAST:STEP or FIRST:LAST:xFACTOR");
   return value;

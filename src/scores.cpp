@@ -57,8 +57,9 @@ template <class Real>
 double simplified_silhouette(point_set<Real> const& points, matrix_view<double> centroids,
                              std::span<label const> labels, int threads, std::atomic<bool> const* stop) {
   index const d = points.dims();
-  std::vector<index> place(static_cast<std::size_t>(centroids.rows()), -1); // among those that have rows
-  for (label const j : labels) place[static_cast<std::size_t>(j)] = 0;
+  std::vector<index> place(static_cast<std::size_t>(centroids.rows()), -1); // among those that have weight
+  for (index i = 0; i < points.size(); ++i)
+    if (points.weight(i) > 0) place[static_cast<std::size_t>(labels[static_cast<std::size_t>(i)])] = 0;
   index used = 0;
   for (index& p : place)
     if (p == 0) p = used++;
@@ -75,6 +76,7 @@ double simplified_silhouette(point_set<Real> const& points, matrix_view<double> 
     std::vector<double> x(static_cast<std::size_t>(d));
     index distances = 0;
     for (index i = first; i < last; ++i) {
+      if (points.weight(i) == 0) continue;
       std::copy_n(points.rows.row(i), d, x.begin());
       index const own = place[static_cast<std::size_t>(labels[static_cast<std::size_t>(i)])];
       nearest_two found;

@@ -25,7 +25,7 @@ double aic(std::span<double const> cluster_weights, double inertia, index d);
 std::vector<double> used_weights(std::span<label const> labels, std::span<double const> weights, index k);
 
 /// The weighted mean of (b − a) / max(a, b), a the distance of a row to its own centroid, b to the nearest
-/// other one that has rows: what is called the simplified silhouette. NaN for less than two clusters.
+/// other one that has weight: what is called the simplified silhouette. NaN for less than two clusters.
 template <class Real>
 double simplified_silhouette(point_set<Real> const& points, matrix_view<double> centroids,
                              std::span<label const> labels, int threads, std::atomic<bool> const* stop);

@@ -74,8 +74,11 @@ private:
     made.inertia = now.inertia;
     made.bic = bic(used_weights(now.labels, points_.weights, made.k), now.inertia, points_.dims());
     std::vector<x_means_round> rounds = std::move(best_.rounds);
-    // All rows on their centroids: no criterion, and nothing that could be better.
-    bool const better = rounds.empty() || made.inertia == 0 || made.bic < best_.bic;
+    // All rows on their centroids: no criterion, and nothing that could be better. Otherwise any criterion is
+    // better than none (an infinite inertia has none).
+    bool const first =
+        rounds.empty() || (std::isnan(best_.bic) && best_.inertia > 0 && !std::isnan(made.bic));
+    bool const better = first || made.inertia == 0 || made.bic < best_.bic;
     if (better) {
       static_cast<result&>(best_) = now;
       best_.k = made.k;
@@ -135,7 +138,8 @@ private:
   // Into how many it may be cut: of a few rows each, on average, but two always.
   index most_pieces(cluster_part const& cluster) const {
     constexpr double fewest_rows = 8;
-    return static_cast<index>(std::max(2.0, std::ldexp(cluster.facts.weight, exponent_) / fewest_rows));
+    double const pieces = std::ldexp(cluster.facts.weight, exponent_) / fewest_rows;
+    return static_cast<index>(std::clamp(pieces, 2.0, std::max(2.0, static_cast<double>(points_.size()))));
   }
 
   // The fewest pieces, of 2, 4, 8, …, that are better than the cluster; no means if there are none.

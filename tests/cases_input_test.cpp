@@ -220,6 +220,9 @@ TEST(cases, unknown_names_are_answered_with_the_known) {
   EXPECT_EQ(refused([](options& o) { o.algorithm = "dualtree-kd"; }), "");
   for (char const* other : {"pelleg-moore", "dualtree-ct", "dualtree-covertree"})
     EXPECT_EQ(refused([&](options& o) { o.algorithm = other; }), "") << other;
+  for (char const* other : {"dualtree-kd", "dualtree-ct"})
+    EXPECT_TRUE(names(refused([&](options& o) { o.algorithm = other, o.tree = "ball"; }), {other, "'ball'"}));
+  EXPECT_EQ(refused([](options& o) { o.algorithm = "dualtree-ct", o.tree = "cover"; }), "");
 }
 
 } // namespace

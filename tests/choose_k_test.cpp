@@ -99,6 +99,15 @@ TEST(scores, silhouette_by_brute_force) {
                                              std::span<label const>(run.labels), 2, nullptr),
                 sum / weight, 1e-12);
   }
+  // A cluster whose rows all have weight 0 is none, as near as it may be.
+  matrix<double> const y = column({0, 1, 4, 5, 100}), ends = column({0.5, 4.5, 0});
+  labels const two{0, 0, 1, 1, 1}, three{0, 2, 1, 1, 1};
+  numbers const light{1, 0, 1, 1, 0};
+  double const expected = ((4.5 - 0.5) / 4.5 + (3.5 - 0.5) / 3.5 + (4.5 - 0.5) / 4.5) / 3;
+  for (labels const& given : {two, three})
+    EXPECT_NEAR(kopse::simplified_silhouette(point_set<double>(y.view(), light), ends.view(),
+                                             std::span<label const>(given), 1, nullptr),
+                expected, 1e-12);
   matrix<double> const x = column({1, 2}), c = column({1.5});
   EXPECT_TRUE(std::isnan(kopse::simplified_silhouette(point_set<double>(x.view()), c.view(),
                                                       std::span<label const>(labels{0, 0}), 1, nullptr)));
@@ -170,6 +179,31 @@ TEST(choose_k, of_an_infinite_inertia_nothing_is_chosen) {
   EXPECT_TRUE(std::isinf(got.curve[0].inertia) && std::isfinite(got.curve[8].inertia));
   for (auto const& s : got.curve) EXPECT_TRUE(std::isnan(s.calinski_harabasz) && std::isnan(s.bic)) << s.k;
   EXPECT_EQ(got.chosen.calinski_harabasz, 0);
+}
+
+// An infinite inertia gives no criterion to compare with: any run that has one is better.
+TEST(x_means, goes_on_from_an_infinite_inertia) {
+  numbers values;
+  for (int i = 0; i < 400; ++i) values.push_back((i % 4 - 1.5) * 6e149 + i % 7 * 1e145);
+  matrix<double> const x = column(values);
+  kopse::x_means_options o;
+  o.most_k = 8;
+  kopse::x_means_result const got = kopse::x_means(point_set<double>(x.view(), numbers(400, 1e9)), o);
+  double least = HUGE_VAL;
+  for (kopse::x_means_round const& round : got.rounds)
+    if (round.bic < least) least = round.bic;
+  EXPECT_TRUE(std::isnan(got.rounds[0].bic));
+  EXPECT_EQ(got.bic, least);
+}
+
+TEST(x_means, weights_may_be_huge) {
+  numbers values;
+  for (int i = 0; i < 400; ++i) values.push_back(i % 4 * 10 + i % 7 / 10.0);
+  matrix<double> const x = column(values);
+  kopse::x_means_options o;
+  o.most_k = 16;
+  for (double const weight : {1e16, 1e18, 1e30})
+    EXPECT_EQ(kopse::x_means(point_set<double>(x.view(), numbers(400, weight)), o).k, 16) << weight;
 }
 
 TEST(choose_k, refuses_what_cannot_be) {

@@ -22,7 +22,7 @@ test_numbers_of_options() {
   run fit four.csv -k 2 --threads 2147483648 && expect_error 2 "'2147483648': a whole number from 1 to 2147483647 is expected"
   run fit four.csv -k 2 --seed 18446744073709551616 && expect_error 2 ': a whole number from 0 to 18446744073709551615 is expected'
   run fit four.csv -k 2 --max-iter 9223372036854775808 && expect_error 2 ': a whole number from 1 to 9223372036854775807 is expected'
-  run choose-k four.csv -k 18446744073709551615 && expect_error 2 "k '18446744073709551615': expected numbers from 1 to 2147483647"
+  run choose-k four.csv -k 18446744073709551615 && expect_error 2 "k '18446744073709551615': expected numbers from 1 to 9223372036854775807"
   for large in 1e400 inf; do
     run fit four.csv -k 2 --tol "$large" && expect_error 2 "--tol '$large': a number of at least 0 is expected, at most 1.8e308"
     run seed four.csv -k 2 -o none.csv --oversampling "$large" && expect_error 2 ': a number above 0 is expected, at most 1.8e308'
@@ -42,6 +42,10 @@ test_names() {
   run fit four.csv -k 2 --init best && expect_error 2 "'best'.*random"
   run fit four.csv -k 2 --bisector no && expect_error 2 "unknown --bisector 'no': expected one of on, off"
   run fit four.csv -k 2 --header maybe && expect_error 2 "'maybe'.*auto, yes, no"
+  for wrong in '--header no' '--header yes' '--delimiter tab'; do
+    # shellcheck disable=SC2086
+    run fit none.npy -k 2 $wrong && expect_error 2 "${wrong%% *}: without effect on a .npy file"
+  done
   run fit four.csv -k 2 --delimiter pipe && expect_error 2 "'pipe'.*tab, comma, semicolon, space"
 }
 

@@ -96,7 +96,7 @@ test_options_without_effect() {
     run choose-k points.csv -k 2,3 $wrong && expect_rc 0 # warm starts are drawn by k-means++
   done
   for wrong in '--candidates 4 --init refined' '--rounds 3' '--oversampling 1 --init coreset' '--samples 3' \
-    '--sample-rows 50 --init k-means||'; do
+    '--sample-rows 50 --init k-means||' '--weights two.csv --init random'; do
     # shellcheck disable=SC2086
     run seed points.csv -k 5 -o none.csv $wrong && expect_error 2 "${wrong%% *}: without effect on --init"
   done

@@ -51,7 +51,7 @@ struct choice_result {
   std::vector<std::string> warnings;
 };
 
-/// `2:4096` = 2, 4, 8, … 4096; `2:100:7` = 2, 9, 16, …; `2:1000:x1.5` = each 1.5 times the one before;
+/// `2:4096` = 2, 4, 8, … 4096; `2:100:7` = 2, 9, 16, …; `2:1000:x1.5` = 2·1.5^i, rounded;
 /// several of these or single numbers between commas. Ascending, each once. Throws usage_error naming the
 /// part.
 std::vector<index> parse_ks(std::string_view text);

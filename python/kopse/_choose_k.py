@@ -73,8 +73,8 @@ def choose_k(
     ----------
     X : array-like of shape (n_samples, n_features), or Tree
     ks : int, iterable of int, or str
-        Which k, 1 to n_samples. '2:4096' is 2, 4, 8, ... 4096; '2:100:7' is 2, 9, 16, ...; '2:1000:x1.5' takes each
-        1.5 times the one before; several of these or single numbers between commas.
+        Which k, 1 to n_samples. '2:4096' is 2, 4, 8, ... 4096; '2:100:7' is 2, 9, 16, ...; '2:1000:x1.5' is
+        2·1.5^i, rounded; several of these or single numbers between commas.
     sample_weight : array-like of shape (n_samples,), float or None
         Weights count as so many rows.
     init, n_init, max_iter, tol, random_state, candidates
