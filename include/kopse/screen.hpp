@@ -9,8 +9,9 @@
 // and r = ‖x‖, the computed s(c) is off by at most
 //   E = (2·d + 16)·u·(½·C² + r·C):
 // two roundings of each coordinate (2·u·r·C at most), d of products and d of sums (u·(½·C² + r·C) each, their
-// partial sums being no larger), and one of ½·‖c‖²; the rest of the factor covers the rounding of r, of C and
-// of E itself. Computed d² are within (d + 3)·2⁻⁵³ of true ones, those here at most (r + C)². So if
+// partial sums being no larger), one of ½·‖c‖², and the last two bits, in which the number of one in four is
+// kept (6·u); the rest of the factor covers the rounding of r, of C and of E itself. Computed d² are within
+// (d + 3)·2⁻⁵³ of true ones, those here at most (r + C)². So if
 //   second − best > 2·E + 2·(d + 3)·2⁻⁵³·(r + C)²,
 // the computed d² of all others are larger than that of the best: it owns x, and there is no tie. Where it is
 // not so, all centroids whose s(c) exceeds the best by no more than the right side are looked at in double.
