@@ -27,6 +27,11 @@ namespace hn = hwy::HWY_NAMESPACE;
 using floats = hn::CappedTag<float, 16>;
 using vector = hn::Vec<floats>;
 
+template <class Tag> HWY_INLINE auto load(Tag t, double const* x) { return hn::LoadU(t, x); }
+template <class Tag> HWY_INLINE auto load(Tag t, float const* x) {
+  return hn::PromoteTo(t, hn::LoadU(hn::Rebind<float, Tag>(), x));
+}
+
 // Seen from the origin and scaled, in float32: m centroids by dimension, and half of their norms behind. Up
 // to the next four they are at no place and infinitely far.
 void shrink(double const* c, index m, index d, index stride, double const* origin, double scale,
@@ -47,6 +52,46 @@ void shrink(double const* c, index m, index d, index stride, double const* origi
     for (index i = whole; i < m; ++i) out[i] = static_cast<float>((from[i] - from_where) * by);
     for (index i = m; i < to_stride; ++i) out[i] = is_norm ? nowhere : 0;
   }
+}
+
+// Points by dimension, seen from the origin and scaled, in float32: a block of as many points as a vector
+// holds and of 16 dimensions is converted along its rows, then read across them.
+template <class Real>
+void spread_of(Real const* const* points, index n, index d, double const* origin, double scale, float* x,
+               index x_stride) {
+  constexpr index dims = 16;
+  hn::CappedTag<double, 8> const t;
+  hn::Rebind<float, decltype(t)> const narrow;
+  floats const all;
+  hn::RebindToSigned<floats> const numbers;
+  index const step = static_cast<index>(hn::Lanes(t)), width = static_cast<index>(hn::Lanes(all));
+  auto const factor = hn::Set(t, scale);
+  auto const rows = hn::Mul(hn::Iota(numbers, 0), hn::Set(numbers, static_cast<std::int32_t>(dims)));
+  HWY_ALIGN float block[dims * 16] = {}; // of points that are not there, any numbers
+  for (index i = 0; i < n; i += width)
+    for (index first = 0; first < d; first += dims) {
+      index const count = HWY_MIN(dims, d - first), whole = count / step * step;
+      for (index p = 0; p < HWY_MIN(width, n - i); ++p) {
+        Real const* const row = points[i + p] + first;
+        float* const to = block + p * dims;
+        for (index j = 0; j < whole; j += step) {
+          auto const apart = hn::Sub(load(t, row + j), hn::LoadU(t, origin + first + j));
+          hn::StoreU(hn::DemoteTo(narrow, hn::Mul(apart, factor)), narrow, to + j);
+        }
+        for (index j = whole; j < count; ++j)
+          to[j] = static_cast<float>((static_cast<double>(row[j]) - origin[first + j]) * scale);
+      }
+      for (index j = 0; j < count; ++j)
+        hn::StoreU(hn::GatherIndex(all, block + j, rows), all, x + (first + j) * x_stride + i);
+    }
+}
+void spread_f(float const* const* points, index n, index d, double const* origin, double scale, float* x,
+              index x_stride) {
+  spread_of(points, n, d, origin, scale, x, x_stride);
+}
+void spread_d(double const* const* points, index n, index d, double const* origin, double scale, float* x,
+              index x_stride) {
+  spread_of(points, n, d, origin, scale, x, x_stride);
 }
 
 // U vectors of points against four centroids at a time. D: the dimensions, or 0 for any.
@@ -182,6 +227,8 @@ namespace kopse {
 
 namespace {
 HWY_EXPORT(shrink);
+HWY_EXPORT(spread_f);
+HWY_EXPORT(spread_d);
 HWY_EXPORT(offer);
 HWY_EXPORT(keep_sure);
 HWY_EXPORT(collect);
@@ -211,19 +258,22 @@ void float_screen::take(double const* c, index m, index d, index stride, double 
   margin_[2] = static_cast<float>(deciding);
 }
 
+namespace {
+void spread(float const* const* points, index n, index d, double const* origin, double scale, float* x) {
+  HWY_DYNAMIC_DISPATCH(spread_f)(points, n, d, origin, scale, x, x_stride);
+}
+void spread(double const* const* points, index n, index d, double const* origin, double scale, float* x) {
+  HWY_DYNAMIC_DISPATCH(spread_d)(points, n, d, origin, scale, x, x_stride);
+}
+} // namespace
+
 template <class Real>
 void float_screen::find(Real const* const* points, index n, scratch& room, label* who) const {
   std::array<float, most_points + 32> best, second, owner;
   index const whole = (n + 31) / 32 * 32;
   if (usable_) {
     room.x.resize(static_cast<std::size_t>(d_ * x_stride));
-    for (index i = 0; i < whole; ++i) {
-      Real const* const point = points[std::min(i, n - 1)];
-      float* const x = room.x.data() + i;
-      for (index j = 0; j < d_; ++j)
-        x[j * x_stride] = static_cast<float>(
-            (static_cast<double>(point[j]) - origin_[static_cast<std::size_t>(j)]) * scale_);
-    }
+    spread(points, n, d_, origin_.data(), scale_, room.x.data());
     std::fill_n(best.begin(), whole, std::numeric_limits<float>::infinity());
     std::fill_n(second.begin(), whole, std::numeric_limits<float>::infinity());
     std::fill_n(owner.begin(), whole, 0.0f);
