@@ -64,7 +64,7 @@ def expect(holds, what):
 
 
 def read_package(source, read):
-    """read(path) of a file in a Debian package. source: the package, the file in it, the megabytes to
+    """read(path) of a file or folder in a Debian package. source: the package, what is in it, the megabytes to
     fetch. The package is downloaded once and kept in the cache."""
     package, name, megabytes = source
     cache = cache_folder()
@@ -78,7 +78,7 @@ def read_package(source, read):
                 file.replace(cache / file.name)
         newest = max(cache.glob(f"{package}_*.deb"))
         run(["dpkg-deb", "-x", str(newest.resolve()), "."], scratch)
-        if not (scratch / name).is_file():
+        if not (scratch / name).exists():
             sys.exit(f"{newest.name} has no {name}: another version of the package?")
         return read(scratch / name)
 
