@@ -49,7 +49,7 @@ class KMeans(BaseClusterer):
         For compatibility. X is never written to.
     algorithm : str, default='auto'
         'auto' or one of ``kopse._core.algorithms`` (docs/algorithms.md). All give the same bits; 'auto' is 'frontier' up to
-        8 columns, else 'hamerly' up to 100 clusters and 'exponion' beyond.
+        8 columns, else 'hamerly' up to 15 clusters and 'lloyd' beyond.
     tree : str, default='kd'
         One of ``kopse._core.trees`` (docs/space_trees.md), for algorithms that use one.
     leaf_size : int, default=40

@@ -15,7 +15,7 @@ from . import _core
 
 EMPTY_POLICIES = ("relocate", "keep")
 FEW_COLUMNS = 8  # where trees pay (docs/algorithms.md)
-FEW_CLUSTERS = 100
+FEW_CLUSTERS = 15  # from 16 on brute force is screened in float32
 MANY_THREADS = 64  # as many may be asked for where there are fewer cores
 
 
@@ -105,14 +105,14 @@ def threads(n_jobs: int | None) -> int:
 
 
 def choose_algorithm(algorithm: Any, k: int, d: int) -> str:
-    """A name, 'auto' resolved: by trees in few columns, by bounds on points in many. The result is the same."""
+    """A name, 'auto' resolved: by trees in few columns, else by bounds on points or brute force. The result is the same."""
     if not isinstance(algorithm, str):
         raise ValueError(f"algorithm must be a name: 'auto' or one of {', '.join(_core.algorithms)}. Got {algorithm!r} instead.")
     if algorithm != "auto":
         return algorithm
     if d <= FEW_COLUMNS:
         return "frontier"
-    return "hamerly" if k <= FEW_CLUSTERS else "exponion"
+    return "hamerly" if k <= FEW_CLUSTERS else "lloyd"
 
 
 def seed_of(random_state: Any) -> int:
