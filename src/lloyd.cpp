@@ -2,8 +2,8 @@
 // Lloyd's algorithm, the plain one: every distance, every iteration.
 //
 // S. P. Lloyd, "Least squares quantization in PCM", IEEE Trans. Inf. Theory 28 (1982).
-// Time n·k·d an iteration; memory 4 bytes a point (its label). Points go in tiles that are kept in the cache,
-// a few vectors at a time, against centroids one after the other, in float32 where that settles it
+// Time n·k·d an iteration; memory 4 bytes a point (its label) and 12·k·d. Points go in tiles that are kept in
+// the cache, a few vectors at a time, against centroids one after the other, in float32 where that settles it
 // (screen.hpp). Use it for small k, in many dimensions, or as the judge of the others; not where n·k is
 // large.
 #include <optional>
@@ -24,12 +24,14 @@ public:
 private:
   void prepare() override { nearest_.emplace(this->seen_.view()); }
   void assign_block(index first, index last, work_counters& work) override {
-    brute_force::scratch room;
-    nearest_->find_nearest(this->points_.rows.slice(first, last), room, &this->owner(first));
+    rooms_.lend([&](brute_force::scratch& room) {
+      nearest_->find_nearest(this->points_.rows.slice(first, last), room, &this->owner(first));
+    });
     work.distances += (last - first) * this->k_;
   }
 
   std::optional<brute_force> nearest_; // of this assignment
+  per_thread<brute_force::scratch> rooms_{[] { return brute_force::scratch(); }};
 };
 
 } // namespace

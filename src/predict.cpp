@@ -48,9 +48,9 @@ std::vector<label> assign(matrix_view<Real> rows, matrix_view<double> centroids,
     return labels;
   }
   brute_force const nearest(centroids);
-  for_blocks(rows.rows(), 1024, options.threads, [&](index first, index last) {
+  per_thread<brute_force::scratch> rooms([] { return brute_force::scratch(); });
+  for_blocks(rows.rows(), 1024, options.threads, rooms, [&](auto& room, index first, index last) {
     check_stop(options.stop);
-    brute_force::scratch room;
     nearest.find_nearest(rows.slice(first, last), room, labels.data() + first);
   });
   return labels;
