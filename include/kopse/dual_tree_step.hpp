@@ -412,20 +412,21 @@ void dual_tree_step<Tree>::walk::give(node_id q, label owner, double upper2, dou
   state.closest = owner;
 }
 
-// Past the paper: where the references left of a small node hold few centroids each, the reference tree has
-// little more to save, and lists of candidates, which are tested many at once, go on down.
+// Past the paper: where the references left of a small node hold few centroids each, or a good part of all,
+// the reference tree has little to save, and lists of candidates, which are tested many at once, go on down.
 template <space_tree Tree>
 bool dual_tree_step<Tree>::walk::base_cases(node_id q, scored_node const* first, scored_node const* last) {
   bool const small = step_.bisector_ && tree_.points(q).size() <= step_.small_points();
   if (!step_.is_leaf(q) && !small) return false;
-  index const most = centroids_a_reference * (last - first);
+  index const few = centroids_a_reference * (last - first), many = step_.k_ / 8;
   candidates_.clear();
   for (; first != last; ++first) {
     point_range const range = reference_.points(first->node);
     for (index i = range.first; i < range.last; ++i)
       candidates_.push_back(static_cast<label>(reference_.row(i)));
   }
-  if (!step_.is_leaf(q) && std::ssize(candidates_) > most) return false;
+  index const left = std::ssize(candidates_);
+  if (!step_.is_leaf(q) && left > few && left < many) return false;
   lists_.sort(candidates_); // of equal distances the lowest index comes first
   list all = lists_.load(candidates_);
   all.beyond2 = path_.back().lower2; // lb(N): no nearer than this are those not among the candidates
