@@ -32,8 +32,8 @@ template <class Tag> HWY_INLINE auto load(Tag t, float const* x) {
   return hn::PromoteTo(t, hn::LoadU(hn::Rebind<float, Tag>(), x));
 }
 
-// Seen from the origin and scaled, in float32: m centroids by dimension, and half of their norms behind. Up
-// to the next four they are at no place and infinitely far.
+// Seen from the origin and scaled, in float32: m centroids by dimension, and half of their squared norms
+// behind. Those that fill the last four are nowhere near.
 void shrink(double const* c, index m, index d, index stride, double const* origin, double scale,
             double const* norms, float* to, index to_stride) {
   hn::CappedTag<double, 8> const t;
