@@ -21,6 +21,10 @@ public:
   /// The centroids of the given rows, in that order.
   void assign(matrix_view<double> centroids, std::vector<label> const& rows);
 
+  /// Coordinate j of centroid i is at column(j)[i] = column(0)[j·stride() + i].
+  double const* column(index j) const { return columns_.data() + j * stride_; }
+  index stride() const { return stride_; }
+
   /// Computed d² of x to `count` centroids from `first` on; `out` has room for padded(count).
   template <class Real> void squares(Real const* x, index first, index count, double* out) const {
     squared_distances(x, dims_, columns_.data() + first, padded(count), stride_, out);

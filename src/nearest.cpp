@@ -18,15 +18,13 @@ brute_force::brute_force(matrix_view<double> centroids)
     : centroids_(centroids), screened_(centroids.rows() >= float_screen::least_centroids) {
   if (!screened_) return;
   index const k = centroids.rows(), d = centroids.cols();
-  columns_ = matrix<double>(d, k);
+  columns_.assign(centroids);
   std::vector<double> middle(static_cast<std::size_t>(d));
   for (index j = 0; j < d; ++j) {
-    double* const column = columns_.row(j);
-    for (index i = 0; i < k; ++i) column[i] = centroids(i, j);
-    auto const [low, high] = std::minmax_element(column, column + k);
+    auto const [low, high] = std::minmax_element(columns_.column(j), columns_.column(j) + k);
     middle[static_cast<std::size_t>(j)] = *low / 2 + *high / 2;
   }
-  screen_.take(columns_.row(0), k, d, columns_.view().stride(), middle.data());
+  screen_.take(columns_.column(0), k, d, columns_.stride(), middle.data());
 }
 
 template <class Real>

@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "centroid_columns.hpp"
 #include "kopse/matrix.hpp"
 #include "kopse/screen.hpp"
 
@@ -27,7 +28,7 @@ private:
   template <class Real> void offer_all(matrix_view<Real> rows, scratch& room, label* who) const;
 
   matrix_view<double> centroids_;
-  matrix<double> columns_;
+  centroid_columns columns_;
   float_screen screen_;
   bool screened_;
 };

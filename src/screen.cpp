@@ -297,8 +297,8 @@ void float_screen::find(Real const* const* points, index n, scratch& room, label
 template <class Real>
 label float_screen::decide(Real const* point, index i, float limit, scratch& room) const {
   ++room.in_double;
-  room.squares.resize(static_cast<std::size_t>(m_));
   if (!usable_ || !(limit < nowhere)) {
+    room.squares.resize(static_cast<std::size_t>(m_));
     squared_distances(point, d_, exact_, m_, exact_stride_, room.squares.data());
     return static_cast<label>(std::min_element(room.squares.begin(), room.squares.end())
                               - room.squares.begin());
