@@ -11,7 +11,7 @@
 namespace kopse {
 
 namespace {
-constexpr std::string_view algorithm_names[] = {"lloyd",     "hamerly", "elkan",    "yinyang",  "exponion",
+constexpr std::string_view algorithm_names[] = {"lloyd",     "hamerly", "elkan",    "yinyang",  "exponion", "dense",
                                                 "blacklist", "filter",  "dualtree", "frontier", "line"};
 
 struct alias {
@@ -163,6 +163,7 @@ template <class Real> std::unique_ptr<assignment_step> step_maker<Real>::make(in
   if (name == "elkan") return make_elkan(points, layout, k, options);
   if (name == "yinyang") return make_yinyang(points, layout, k, options);
   if (name == "exponion") return make_exponion(points, layout, k, options);
+  if (name == "dense") return make_dense(points, layout, k, options);
   if (name == "line") return make_line(line, k, options);
   return tree.tree_->make(points, layout, k, options);
 }

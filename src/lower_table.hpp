@@ -52,6 +52,7 @@ public:
   }
 
   float const* row(index i) const { return stored_.row(i); }
+  float* row(index i) { return stored_.row(i); }
   /// The bound is row(i)[j] − meters()[j].
   float const* meters() const { return meters_.data(); }
   /// The bound in double, before the last advance too, by the readings given.

@@ -21,6 +21,9 @@ std::unique_ptr<assignment_step> make_yinyang(point_set<Real> points, sum_layout
 template <class Real>
 std::unique_ptr<assignment_step> make_exponion(point_set<Real> points, sum_layout const& layout, index k,
                                                step_options const& options);
+template <class Real>
+std::unique_ptr<assignment_step> make_dense(point_set<Real> points, sum_layout const& layout, index k,
+                                            step_options const& options);
 
 /// The sorted rows of `line`, which all its steps share.
 template <class Real> class sorted_line;

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Compiled once for each instruction set, by including itself (Google Highway's foreach_target).
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "dense_kernels.cpp"
+#include <hwy/foreach_target.h> // first: sets the target
+
+#include <hwy/highway.h>
+
+#include <limits>
+
+#include "dense_kernels.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace kopse::dense {
+namespace HWY_NAMESPACE {
+namespace {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+using floats = hn::CappedTag<float, block>;
+using vector = hn::Vec<floats>;
+constexpr int width = static_cast<int>(hn::MaxLanes(floats()));
+constexpr int vectors = static_cast<int>(block) / width; // of a block
+constexpr index in_a_sum = 64; // products are summed so many at a time: less rounding
+constexpr float infinite = std::numeric_limits<float>::infinity();
+
+template <class Tag> HWY_INLINE auto load(Tag t, double const* x) { return hn::LoadU(t, x); }
+template <class Tag> HWY_INLINE auto load(Tag t, float const* x) {
+  return hn::PromoteTo(t, hn::LoadU(hn::Rebind<float, Tag>(), x));
+}
+
+template <class Real>
+void spread_of(Real const* const* points, index n, index d, double const* origin, double scale, float* x) {
+  hn::CappedTag<double, 8> const t;
+  hn::Rebind<float, decltype(t)> const narrow;
+  index const step = static_cast<index>(hn::Lanes(t)), whole = d / step * step, stride = whole_blocks(d);
+  auto const factor = hn::Set(t, scale);
+  for (index p = 0; p < n; ++p, x += stride) {
+    Real const* const row = points[p];
+    for (index j = 0; j < whole; j += step) {
+      auto const apart = hn::Sub(load(t, row + j), hn::LoadU(t, origin + j));
+      hn::StoreU(hn::DemoteTo(narrow, hn::Mul(apart, factor)), narrow, x + j);
+    }
+    for (index j = whole; j < d; ++j)
+      x[j] = static_cast<float>((static_cast<double>(row[j]) - origin[j]) * scale);
+    for (index j = d; j < stride; ++j) x[j] = 0;
+  }
+}
+void spread_f(float const* const* points, index n, index d, double const* origin, double scale, float* x) {
+  spread_of(points, n, d, origin, scale, x);
+}
+void spread_d(double const* const* points, index n, index d, double const* origin, double scale, float* x) {
+  spread_of(points, n, d, origin, scale, x);
+}
+
+float product_of(float const* x, float const* c, index size) {
+  floats const t;
+  vector sum[vectors];
+  for (int v = 0; v < vectors; ++v) sum[v] = hn::Zero(t);
+  for (index j = 0; j < size; j += block)
+    for (int v = 0; v < vectors; ++v)
+      sum[v] = hn::MulAdd(hn::LoadU(t, x + j + v * width), hn::LoadU(t, c + j + v * width), sum[v]);
+  for (int v = 1; v < vectors; ++v) sum[0] = hn::Add(sum[0], sum[v]);
+  return hn::GetLane(hn::SumOfLanes(t, sum[0]));
+}
+
+// Sums over dimensions [first, last) of P rows with a block.
+template <int P>
+HWY_INLINE void products(float const* const* x, index first, index last, float const* c,
+                         vector (&sum)[P][vectors]) {
+  floats const t;
+  for (int p = 0; p < P; ++p)
+    for (int v = 0; v < vectors; ++v) sum[p][v] = hn::Zero(t);
+  for (index j = first; j < last; ++j) {
+    vector cj[vectors];
+    for (int v = 0; v < vectors; ++v) cj[v] = hn::LoadU(t, c + j * block + v * width);
+    for (int p = 0; p < P; ++p) {
+      vector const xj = hn::Set(t, x[p][j]);
+      for (int v = 0; v < vectors; ++v) sum[p][v] = hn::MulAdd(xj, cj[v], sum[p][v]);
+    }
+  }
+}
+template <int P>
+HWY_INLINE void all_products(float const* const* x, index d, float const* c, vector (&total)[P][vectors]) {
+  products<P>(x, 0, HWY_MIN(d, in_a_sum), c, total);
+  for (index first = in_a_sum; first < d; first += in_a_sum) {
+    vector sum[P][vectors];
+    products<P>(x, first, HWY_MIN(d, first + in_a_sum), c, sum);
+    for (int p = 0; p < P; ++p)
+      for (int v = 0; v < vectors; ++v) total[p][v] = hn::Add(total[p][v], sum[p][v]);
+  }
+}
+
+void scores_of(float const* x, index d, block_view const& b, float* out) {
+  floats const t;
+  vector total[1][vectors];
+  all_products<1>(&x, d, b.c, total);
+  for (int v = 0; v < vectors; ++v)
+    hn::StoreU(hn::Sub(hn::LoadU(t, b.half + v * width), total[0][v]), t, out + v * width);
+}
+
+// P rows, or the first n of fewer.
+template <int P>
+HWY_INLINE void lower_rows(tile_view const& tile, std::int32_t const* rows, index n, block_view const& b) {
+  floats const t;
+  index const stride = whole_blocks(tile.d);
+  float const* x[P];
+  for (int p = 0; p < P; ++p) x[p] = tile.x + rows[p < n ? p : 0] * stride;
+  vector total[P][vectors];
+  all_products<P>(x, tile.d, b.c, total);
+  vector half[vectors];
+  for (int v = 0; v < vectors; ++v) half[v] = hn::LoadU(t, b.half + v * width);
+  for (int p = 0; p < HWY_MIN(P, n); ++p) {
+    vector const nobody = hn::Set(t, infinite);
+    vector const own = hn::Set(t, static_cast<float>(tile.own[rows[p]] - b.first));
+    vector low = nobody;
+    for (int v = 0; v < vectors; ++v) {
+      auto const is_own = hn::Eq(hn::Iota(t, static_cast<float>(v * width)), own);
+      low = hn::Min(low, hn::IfThenElse(is_own, nobody, hn::Sub(half[v], total[p][v])));
+    }
+    float& least = tile.least[rows[p] * tile.least_stride];
+    least = HWY_MIN(least, hn::GetLane(hn::MinOfLanes(t, low)));
+  }
+}
+
+void lower_least(tile_view const& tile, std::int32_t const* rows, index n, block_view const& b) {
+  constexpr int many = HWY_MAX(1, 8 / vectors), few = HWY_MAX(1, many / 2); // as there are registers
+  for (; n > few; rows += many, n -= many) lower_rows<many>(tile, rows, n, b);
+  for (; n > 0; rows += few, n -= few) lower_rows<few>(tile, rows, n, b);
+}
+
+float least_of(float const* values, index m) {
+  floats const t;
+  if (m < width) {
+    float least = values[0];
+    for (index i = 1; i < m; ++i) least = HWY_MIN(least, values[i]);
+    return least;
+  }
+  vector low = hn::LoadU(t, values + m - width);
+  for (index i = 0; i + width <= m; i += width) low = hn::Min(low, hn::LoadU(t, values + i));
+  return hn::GetLane(hn::MinOfLanes(t, low));
+}
+
+// f(tag, g) over all g below t.
+template <class F> HWY_INLINE void for_each_vector(index t, F const& f) {
+  index g = 0;
+  for (; g + width <= t; g += width) f(floats(), g);
+  for (; g < t; ++g) f(hn::CappedTag<float, 1>(), g);
+}
+
+index not_above(float const* lower, float const* meters, index t, float limit, std::int32_t* out) {
+  index count = 0;
+  for_each_vector(t, [&](auto tag, index g) HWY_ATTR {
+    hn::RebindToSigned<decltype(tag)> const numbers;
+    auto const now = hn::Sub(hn::LoadU(tag, lower + g), hn::LoadU(tag, meters + g));
+    auto const left = hn::Not(hn::Gt(now, hn::Set(tag, limit)));
+    if (hn::AllFalse(tag, left)) return;
+    auto const which = hn::Iota(numbers, static_cast<std::int32_t>(g));
+    count +=
+        static_cast<index>(hn::CompressStore(which, hn::RebindMask(numbers, left), numbers, out + count));
+  });
+  return count;
+}
+
+bool any_not_above(float const* lower, float const* meters, index t, float limit) {
+  bool any = false;
+  for_each_vector(t, [&](auto tag, index g) HWY_ATTR {
+    auto const now = hn::Sub(hn::LoadU(tag, lower + g), hn::LoadU(tag, meters + g));
+    any = any || !hn::AllTrue(tag, hn::Gt(now, hn::Set(tag, limit)));
+  });
+  return any;
+}
+
+void close_bounds(float const* least, index t, float shift, float const* meters, float* lower) {
+  constexpr float down = 1 - 0x1p-22f;
+  for_each_vector(t, [&](auto tag, index g) HWY_ATTR {
+    auto const low = hn::LoadU(tag, least + g), round = hn::Set(tag, down);
+    auto const square = hn::MulAdd(low, hn::Set(tag, 2.0f), hn::Set(tag, shift));
+    auto const root = hn::Mul(hn::Sqrt(hn::Max(square, hn::Zero(tag))), round);
+    auto const stored = hn::Mul(hn::Add(root, hn::LoadU(tag, meters + g)), round);
+    auto const found = hn::Lt(low, hn::Set(tag, infinite));
+    hn::StoreU(hn::IfThenElse(found, stored, hn::LoadU(tag, lower + g)), tag, lower + g);
+  });
+}
+
+} // namespace
+} // namespace HWY_NAMESPACE
+} // namespace kopse::dense
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace kopse::dense {
+
+namespace {
+HWY_EXPORT(spread_f);
+HWY_EXPORT(spread_d);
+HWY_EXPORT(product_of);
+HWY_EXPORT(scores_of);
+HWY_EXPORT(lower_least);
+HWY_EXPORT(least_of);
+HWY_EXPORT(not_above);
+HWY_EXPORT(any_not_above);
+HWY_EXPORT(close_bounds);
+} // namespace
+
+void spread(float const* const* points, index n, index d, double const* origin, double scale, float* x) {
+  HWY_DYNAMIC_DISPATCH(spread_f)(points, n, d, origin, scale, x);
+}
+void spread(double const* const* points, index n, index d, double const* origin, double scale, float* x) {
+  HWY_DYNAMIC_DISPATCH(spread_d)(points, n, d, origin, scale, x);
+}
+float product(float const* x, float const* c, index size) {
+  return HWY_DYNAMIC_DISPATCH(product_of)(x, c, size);
+}
+void scores(float const* x, index d, block_view const& b, float* out) {
+  HWY_DYNAMIC_DISPATCH(scores_of)(x, d, b, out);
+}
+void lower_least(tile_view const& t, std::int32_t const* rows, index n, block_view const& b) {
+  HWY_DYNAMIC_DISPATCH(lower_least)(t, rows, n, b);
+}
+float least_of(float const* values, index m) { return HWY_DYNAMIC_DISPATCH(least_of)(values, m); }
+index not_above(float const* lower, float const* meters, index t, float limit, std::int32_t* out) {
+  return HWY_DYNAMIC_DISPATCH(not_above)(lower, meters, t, limit, out);
+}
+bool any_not_above(float const* lower, float const* meters, index t, float limit) {
+  return HWY_DYNAMIC_DISPATCH(any_not_above)(lower, meters, t, limit);
+}
+void close_bounds(float const* least, index t, float shift, float const* meters, float* lower) {
+  HWY_DYNAMIC_DISPATCH(close_bounds)(least, t, shift, meters, lower);
+}
+
+} // namespace kopse::dense
+#endif
