@@ -10,6 +10,21 @@
 
 #include "dense_kernels.hpp"
 
+#ifndef KOPSE_DENSE_KERNELS_ONCE
+#define KOPSE_DENSE_KERNELS_ONCE
+#include <array>
+namespace kopse::dense {
+inline constexpr std::int32_t block_lanes = block;
+// What scores are raised to: nothing, or, sixteen from `block` − o on, infinity for the one in lane o.
+inline constexpr auto own_is_nowhere = [] {
+  std::array<float, static_cast<std::size_t>(2 * block + 1)> floor{};
+  floor.fill(-std::numeric_limits<float>::infinity());
+  floor[static_cast<std::size_t>(block)] = std::numeric_limits<float>::infinity();
+  return floor;
+}();
+} // namespace kopse::dense
+#endif
+
 HWY_BEFORE_NAMESPACE();
 namespace kopse::dense {
 namespace HWY_NAMESPACE {
@@ -99,6 +114,21 @@ void scores_of(float const* x, index d, block_view const& b, float* out) {
     hn::StoreU(hn::Sub(hn::LoadU(t, b.half + v * width), total[0][v]), t, out + v * width);
 }
 
+// The least lanes of P vectors, to the first P lanes of one: each step lays the halves of two next to each
+// other, or of one.
+template <int P> HWY_INLINE vector least_lanes(vector (&v)[P]) {
+#if HWY_TARGET != HWY_SCALAR
+  floats const t;
+  int lanes_each = width;
+  for (int left = P; left > 1; left /= 2, lanes_each /= 2)
+    for (int i = 0; i < left / 2; ++i)
+      v[i] = hn::Min(hn::ConcatEven(t, v[2 * i + 1], v[2 * i]), hn::ConcatOdd(t, v[2 * i + 1], v[2 * i]));
+  for (; lanes_each > 1; lanes_each /= 2)
+    v[0] = hn::Min(hn::ConcatEven(t, v[0], v[0]), hn::ConcatOdd(t, v[0], v[0]));
+#endif
+  return v[0];
+}
+
 // P rows, or the first n of fewer.
 template <int P>
 HWY_INLINE void lower_rows(tile_view const& tile, std::int32_t const* rows, index n, block_view const& b) {
@@ -106,20 +136,23 @@ HWY_INLINE void lower_rows(tile_view const& tile, std::int32_t const* rows, inde
   index const stride = whole_blocks(tile.d);
   float const* x[P];
   for (int p = 0; p < P; ++p) x[p] = tile.x + rows[p < n ? p : 0] * stride;
-  vector total[P][vectors];
+  vector total[P][vectors], low[P];
   all_products<P>(x, tile.d, b.c, total);
   vector half[vectors];
   for (int v = 0; v < vectors; ++v) half[v] = hn::LoadU(t, b.half + v * width);
-  for (int p = 0; p < HWY_MIN(P, n); ++p) {
-    vector const nobody = hn::Set(t, infinite);
-    vector const own = hn::Set(t, static_cast<float>(tile.own[rows[p]] - b.first));
-    vector low = nobody;
+  for (int p = 0; p < P; ++p) {
+    std::int32_t const own = tile.own[rows[p < n ? p : 0]] - b.first;
+    float const* const floor = own_is_nowhere.data() + block - HWY_MAX(-1, HWY_MIN(own, block_lanes));
     for (int v = 0; v < vectors; ++v) {
-      auto const is_own = hn::Eq(hn::Iota(t, static_cast<float>(v * width)), own);
-      low = hn::Min(low, hn::IfThenElse(is_own, nobody, hn::Sub(half[v], total[p][v])));
+      vector const s = hn::Max(hn::Sub(half[v], total[p][v]), hn::LoadU(t, floor + v * width));
+      low[p] = v == 0 ? s : hn::Min(low[p], s);
     }
-    float& least = tile.least[rows[p] * tile.least_stride];
-    least = HWY_MIN(least, hn::GetLane(hn::MinOfLanes(t, low)));
+  }
+  HWY_ALIGN float least[block];
+  hn::StoreU(least_lanes<P>(low), t, least);
+  for (int p = 0; p < HWY_MIN(P, n); ++p) {
+    float& lowest = tile.least[rows[p] * tile.least_stride];
+    lowest = HWY_MIN(lowest, least[p]);
   }
 }
 
@@ -156,8 +189,9 @@ index not_above(float const* lower, float const* meters, index t, float limit, s
     auto const left = hn::Not(hn::Gt(now, hn::Set(tag, limit)));
     if (hn::AllFalse(tag, left)) return;
     auto const which = hn::Iota(numbers, static_cast<std::int32_t>(g));
-    count +=
-        static_cast<index>(hn::CompressStore(which, hn::RebindMask(numbers, left), numbers, out + count));
+    auto const mask = hn::RebindMask(numbers, left);
+    hn::StoreU(hn::Compress(which, mask), numbers, out + count); // CompressStore is slow on some processors
+    count += static_cast<index>(hn::CountTrue(numbers, mask));
   });
   return count;
 }
