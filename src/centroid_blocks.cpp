@@ -95,17 +95,19 @@ void centroid_blocks::arrange(matrix_view<double> centroids, index size) {
   for (index place = 0; place < k_; ++place) places_[at(order_[at(place)])] = place;
 }
 
-// An origin amid the centroids, and a scale that brings the farthest to between 1 and 2. Both stay while all
-// remain within a factor of 2¹⁶.
+// An origin amid the centroids, and a scale that brings the farthest to between 1 and 2. Both stay while
+// another origin would not bring all much nearer, and while numbers remain far from the ends of float32.
 bool centroid_blocks::choose_scale(matrix_view<double> centroids) {
-  if (usable_) {
-    double const norm2 = largest_norm2(centroids, origin_.data()) * scale_ * scale_;
-    if (norm2 <= 0x1p32 && (norm2 >= 0x1p-32 || k_ == 1)) return false;
-  }
-  origin_.assign(at(d_), 0.0);
+  std::vector<double> middle(at(d_), 0.0);
   for (index i = 0; i < k_; ++i)
-    for (index j = 0; j < d_; ++j) origin_[at(j)] += centroids(i, j) / static_cast<double>(k_);
-  double const norm2 = largest_norm2(centroids, origin_.data());
+    for (index j = 0; j < d_; ++j) middle[at(j)] += centroids(i, j) / static_cast<double>(k_);
+  double const norm2 = largest_norm2(centroids, middle.data());
+  if (usable_) {
+    double const seen2 = largest_norm2(centroids, origin_.data());
+    bool const amid = k_ == 1 || (seen2 <= 16 * norm2 && seen2 * scale_ * scale_ >= 0x1p-32);
+    if (amid && seen2 * scale_ * scale_ <= 0x1p32) return false;
+  }
+  origin_ = std::move(middle);
   int const exponent = norm2 > 0 ? std::ilogb(std::sqrt(norm2)) : 0;
   usable_ = std::abs(exponent) <= largest_exponent && d_ <= most_dims;
   scale_ = usable_ ? std::ldexp(1.0, -exponent) : 0;

@@ -15,7 +15,7 @@ using kopse::index;
 using kopse::prune_rule;
 using kopse::work_counters;
 
-constexpr char const* algorithms[] = {"hamerly", "elkan", "yinyang", "exponion"};
+constexpr char const* algorithms[] = {"hamerly", "elkan", "yinyang", "exponion", "dense"};
 
 template <class Real>
 std::unique_ptr<kopse::assignment_step> make(scenario<Real> const& s, kopse::options o) {
@@ -67,7 +67,9 @@ TEST(bounds, save_distances_by_the_rules_of_each_algorithm) {
       {"elkan", 20, 4, {prune_rule::point_gap, prune_rule::centroid}},
       {"yinyang", 2, 4, {prune_rule::point_bounds, prune_rule::group}},
       {"yinyang", 20, 4, {prune_rule::point_bounds, prune_rule::group, prune_rule::centroid}},
-      {"exponion", 2, 6, {prune_rule::point_bounds, prune_rule::point_gap, prune_rule::centroid}}};
+      {"exponion", 2, 6, {prune_rule::point_bounds, prune_rule::point_gap, prune_rule::centroid}},
+      {"dense", 2, 2, {prune_rule::point_bounds, prune_rule::group}},
+      {"dense", 20, 2, {prune_rule::point_bounds, prune_rule::group}}};
   for (expectation const& e : all) {
     scenario<double> const s = clustered(4000, 40, e.d);
     work_counters work = sum(work_of(s, options(e.algorithm)));
