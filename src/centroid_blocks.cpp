@@ -135,14 +135,10 @@ bool centroid_blocks::take(matrix_view<double> centroids) {
     half_[at(place)] = static_cast<float>(norm2 / 2);
     largest = std::max(largest, norm2);
   }
+  index const sums = std::min<index>(d_, 64) + d_ / 16 + 8;
+  rounding_ = static_cast<float>(2 * sums + 24) * 0x1.02p-24f;
   far_ = static_cast<float>(std::sqrt(largest) * (1 + 1e-5));
   return anew;
-}
-
-float centroid_blocks::doubt(float norm2) const {
-  float const sums = static_cast<float>(std::min<index>(d_, 64) + d_ / 16 + 8);
-  float const both = far_ + std::sqrt(norm2) * (1 + 1e-3f);
-  return (2 * sums + 24) * 0x1.02p-24f * both * both;
 }
 
 } // namespace kopse

@@ -14,6 +14,7 @@
 // time (dense_kernels.cpp), or over lanes: m <= min(d, 64) + d / 16 + 8.
 #pragma once
 
+#include <cmath>
 #include <vector>
 
 #include "dense_kernels.hpp"
@@ -48,7 +49,10 @@ public:
             static_cast<std::int32_t>(b * dense::block)};
   }
   /// W, for a row of that squared norm.
-  float doubt(float norm2) const;
+  float doubt(float norm2) const {
+    float const both = far_ + std::sqrt(norm2) * (1 + 1e-3f);
+    return rounding_ * both * both;
+  }
 
 private:
   bool choose_scale(matrix_view<double> centroids);
@@ -59,7 +63,8 @@ private:
   std::vector<double> origin_;
   double scale_ = 0; // none yet
   bool usable_ = false;
-  float far_ = 0; // C
+  float far_ = 0;      // C
+  float rounding_ = 0; // (2·m + 24)·u
   std::vector<float> rows_, columns_, half_;
 };
 

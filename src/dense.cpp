@@ -41,11 +41,6 @@ namespace {
 constexpr float infinite = std::numeric_limits<float>::infinity();
 constexpr std::size_t at(index i) { return static_cast<std::size_t>(i); }
 
-// A float32 bound above it belongs to a centroid that is farther than one within `upper`, in computed d²,
-// too: 2⁻²⁰ is more than the rounding of a difference of floats and of the deciding distance, and 2⁻¹⁰⁰ more
-// than what underflows there, at any scale that centroid_blocks uses.
-float limit_of(float upper) { return upper * (1 + 0x1p-20f) + 0x1p-100f; }
-
 template <class Real> class dense_step final : public flat_step<Real> {
 public:
   dense_step(point_set<Real> points, sum_layout layout, index k, step_options const& options)
@@ -56,13 +51,13 @@ public:
                 most = std::max(d_, dense::block);
     blocks_ = (blocks + most - 1) / most;
     groups_ = (blocks + blocks_ - 1) / blocks_;
-    require_memory("dense", lower_table::bytes(n, groups_) + 4 * static_cast<double>(n));
+    require_memory("dense", lower_table::bytes(n, dense::whole_groups(groups_)) + 4 * static_cast<double>(n));
     upper_.assign(at(n), infinite);
-    lower_ = lower_table(n, groups_, this->slack_);
+    lower_ = lower_table(n, dense::whole_groups(groups_), this->slack_);
   }
 
 private:
-  static constexpr index most_rows = 256;
+  static constexpr index most_rows = dense::most_rows;
   static constexpr index floats_of_a_tile = index{1} << 16; // within the second-level cache
 
   // What one thread needs: the rows of a tile that the first test leaves, by slot.
@@ -70,12 +65,11 @@ private:
     index n = 0;
     std::array<index, most_rows> row;
     std::array<Real const*, most_rows> points;
-    std::array<float, most_rows> norm2, doubt, own_score;
-    std::array<std::int32_t, most_rows> own; // place of the owner so far, or -1
-    std::array<index, most_rows> opened;     // groups
-    std::vector<float> x, least;             // rows; least scores, a row for each slot
-    std::vector<std::int32_t> open, asking;  // groups of a slot; slots of each group, most_rows apart
-    std::vector<index> asked;                // how many those are
+    std::array<float, most_rows> upper, norm2, doubt, own_score, low;
+    std::array<std::int32_t, most_rows> own;    // place of the owner so far, or -1
+    std::array<std::int32_t, most_rows> opened; // groups; before, offsets of rows
+    std::vector<float> x, least;                // rows; least scores, by slot
+    std::vector<std::int32_t> asking, asked;    // slots of each group, most_rows apart; how many those are
     std::vector<label> near;
     brute_force::scratch brute;
   };
@@ -84,12 +78,12 @@ private:
     once_ = std::make_unique<std::once_flag>();
     if (this->first_) blocks_of_.arrange(this->seen_.view(), blocks_ * dense::block);
     if (blocks_of_.take(this->seen_.view())) {
-      lower_ = lower_table(this->points_.size(), groups_, this->slack_);
+      lower_ = lower_table(this->points_.size(), dense::whole_groups(groups_), this->slack_);
       std::fill(upper_.begin(), upper_.end(), infinite);
     }
     if (blocks_of_.usable() && !this->first_) advance();
-    meters_down_.resize(at(groups_));
-    for (index g = 0; g < groups_; ++g) meters_down_[at(g)] = float_down(lower_.travelled()[at(g)]);
+    meters_down_.resize(lower_.travelled().size());
+    std::transform(lower_.travelled().begin(), lower_.travelled().end(), meters_down_.begin(), float_down);
   }
 
   // What the movement of centroids does to bounds, in the units of scores.
@@ -120,76 +114,69 @@ private:
     });
   }
 
+  dense::bounds_view bounds() { return {lower_.row(0), lower_.meters(), meters_down_.data(), groups_}; }
+
   // Step 1, which writes the rows that it leaves to slots.
   void sift(index first, index last, room& r, work_counters& work) {
-    r.n = 0;
-    for (index i = first; i < last; ++i) {
-      if (!this->first_) upper_[at(i)] = (upper_[at(i)] + moved_[at(this->owner(i))]) * (1 + 0x1p-22f);
-      if (!dense::any_not_above(lower_.row(i), lower_.meters(), groups_, limit_of(upper_[at(i)]))) {
-        ++work[prune_rule::point_bounds]; // safe: every other centroid is farther, beyond doubt
-        continue;
-      }
-      r.row[at(r.n)] = i;
-      r.points[at(r.n++)] = this->points_.rows.row(i);
+    if (!this->first_)
+      for (index i = first; i < last; ++i)
+        upper_[at(i)] = (upper_[at(i)] + moved_[at(this->owner(i))]) * (1 + 0x1p-22f);
+    r.n = dense::sift(bounds(), first, last - first, upper_.data() + first, r.opened.data());
+    for (index slot = 0; slot < r.n; ++slot) {
+      r.row[at(slot)] = first + r.opened[at(slot)];
+      r.points[at(slot)] = this->points_.rows.row(r.row[at(slot)]);
     }
+    work[prune_rule::point_bounds] += last - first - r.n; // safe: every other is farther, beyond doubt
   }
 
   // Step 2: what is left of the groups of each slot asks for them.
   void ask(room& r, work_counters& work) {
     r.x.resize(at(tile_ * stride_));
-    r.open.resize(at(groups_ + dense::block));
     r.asking.resize(at(groups_ * most_rows));
     r.asked.assign(at(groups_), 0);
     dense::spread(r.points.data(), r.n, d_, blocks_of_.origin(), blocks_of_.scale(), r.x.data());
+    dense::measure(r.x.data(), r.n, d_, r.norm2.data());
     for (index slot = 0; slot < r.n; ++slot) {
-      index const i = r.row[at(slot)];
-      float const* const x = row_of(slot, r);
-      r.norm2[at(slot)] = dense::product(x, x, stride_);
       r.doubt[at(slot)] = blocks_of_.doubt(r.norm2[at(slot)]);
       r.own[at(slot)] = -1;
-      r.own_score[at(slot)] = infinite;
-      if (!this->first_) {
-        ++work.distances;
-        r.own[at(slot)] = static_cast<std::int32_t>(blocks_of_.place(this->owner(i)));
-        r.own_score[at(slot)] = score(slot, r.own[at(slot)], r);
-        upper_[at(i)] = upper_of(r.own_score[at(slot)], slot, r);
-      }
-      index const count =
-          dense::not_above(lower_.row(i), lower_.meters(), groups_, limit_of(upper_[at(i)]), r.open.data());
-      r.opened[at(slot)] = count;
-      for (index o = 0; o < count; ++o) {
-        index const g = r.open[at(o)];
-        r.asking[at(g * most_rows + r.asked[at(g)]++)] = static_cast<std::int32_t>(slot);
-      }
-      // Safe: all of those groups but the owner is farther than it, beyond doubt.
-      if (count == 0)
-        ++work[prune_rule::point_bounds];
-      else
-        work[prune_rule::group] += groups_ - count;
+      r.own_score[at(slot)] = r.upper[at(slot)] = infinite;
+      if (this->first_) continue;
+      index const i = r.row[at(slot)];
+      r.own[at(slot)] = static_cast<std::int32_t>(blocks_of_.place(this->owner(i)));
+      r.own_score[at(slot)] = score(slot, r.own[at(slot)], r);
+      upper_[at(i)] = r.upper[at(slot)] = upper_of(r.own_score[at(slot)], slot, r);
     }
+    if (!this->first_) work.distances += r.n;
+    dense::ask(bounds(), r.n, r.row.data(), r.upper.data(),
+               {r.asking.data(), r.asked.data(), r.opened.data()});
+    for (index slot = 0; slot < r.n; ++slot)
+      if (r.opened[at(slot)] == 0)
+        ++work[prune_rule::point_bounds]; // safe, as above
+      else
+        work[prune_rule::group] += groups_ - r.opened[at(slot)]; // safe: all of those are farther, too
   }
 
   // Step 3.
   void open_groups(room& r, work_counters& work) {
-    r.least.assign(at(r.n * groups_), infinite);
+    index const t = dense::whole_groups(groups_);
+    r.least.assign(at(r.n * t), infinite);
     for (index g = 0; g < groups_; ++g) {
       index const asked = r.asked[at(g)];
       if (asked == 0) continue;
       for_blocks_of(g, [&](dense::block_view const& b) {
-        dense::lower_least({r.x.data(), r.own.data(), r.least.data() + g, d_, groups_},
+        dense::lower_least({r.x.data(), r.own.data(), r.least.data() + g, d_, t},
                            r.asking.data() + g * most_rows, asked, b);
       });
       work.distances += asked * size_of(g);
     }
+    dense::least_of(r.least.data(), groups_, r.n, r.low.data());
   }
 
   // Steps 4 and 5.
   void close(index slot, room& r, work_counters& work) {
     index const i = r.row[at(slot)];
     if (!(r.norm2[at(slot)] < centroid_blocks::out_of_reach)) return brute(i, i + 1, r, work);
-    float* const least = r.least.data() + slot * groups_;
-    float const doubt = r.doubt[at(slot)], own_score = r.own_score[at(slot)],
-                low = dense::least_of(least, groups_);
+    float const doubt = r.doubt[at(slot)], own_score = r.own_score[at(slot)], low = r.low[at(slot)];
     float best = own_score;
     // Safe: no other score is within W of the owner's.
     if (!(low - own_score > doubt)) {
@@ -198,14 +185,14 @@ private:
       if (place != r.own[at(slot)]) leave_owner(slot, r);
       this->owner(i) = blocks_of_.centroid(place);
     }
-    dense::close_bounds(least, groups_, r.norm2[at(slot)] - doubt, meters_down_.data(), lower_.row(i));
+    dense::close_bounds(bounds(), i, least_of(slot, r), r.norm2[at(slot)] - doubt);
     upper_[at(i)] = upper_of(best, slot, r);
   }
 
   // The place of the nearest of those whose score is within the limit. Its group's least becomes that of the
   // others in it.
   label nearest_within(float limit, index slot, room& r, work_counters& work) {
-    float* const least = r.least.data() + slot * groups_;
+    float* const least = least_of(slot, r);
     r.near.clear();
     if (r.own_score[at(slot)] <= limit) r.near.push_back(static_cast<label>(r.own[at(slot)]));
     for (index g = 0; g < groups_; ++g) {
@@ -258,7 +245,7 @@ private:
     std::int32_t const own = r.own[at(slot)];
     if (own < 0) return;
     index const g = group_of(own), i = r.row[at(slot)];
-    float& least = r.least[at(slot * groups_ + g)];
+    float& least = least_of(slot, r)[g];
     if (least < infinite) {
       least = std::min(least, r.own_score[at(slot)]);
       return;
@@ -274,7 +261,7 @@ private:
     work.distances += (last - first) * this->k_;
     for (index i = first; i < last; ++i) {
       upper_[at(i)] = infinite;
-      std::fill_n(lower_.row(i), groups_, 0.0f);
+      std::fill_n(lower_.row(i), dense::whole_groups(groups_), 0.0f);
     }
   }
 
@@ -287,6 +274,7 @@ private:
     return square < centroid_blocks::out_of_reach ? std::sqrt(std::max(0.0f, square)) * (1 + 0x1p-21f)
                                                   : infinite;
   }
+  float* least_of(index slot, room& r) const { return r.least.data() + slot * dense::whole_groups(groups_); }
   float const* row_of(index slot, room const& r) const { return r.x.data() + slot * stride_; }
   index group_of(index place) const { return place / (blocks_ * dense::block); }
   index size_of(index g) const {

@@ -6,6 +6,7 @@
 
 #include <hwy/highway.h>
 
+#include <bit>
 #include <limits>
 
 #include "dense_kernels.hpp"
@@ -162,56 +163,82 @@ void lower_least(tile_view const& tile, std::int32_t const* rows, index n, block
   for (; n > 0; rows += few, n -= few) lower_rows<few>(tile, rows, n, b);
 }
 
-float least_of(float const* values, index m) {
-  floats const t;
-  if (m < width) {
-    float least = values[0];
-    for (index i = 1; i < m; ++i) least = HWY_MIN(least, values[i]);
-    return least;
-  }
-  vector low = hn::LoadU(t, values + m - width);
-  for (index i = 0; i + width <= m; i += width) low = hn::Min(low, hn::LoadU(t, values + i));
-  return hn::GetLane(hn::MinOfLanes(t, low));
-}
-
-// f(tag, g) over all g below t.
+// f(tag, g) over vectors of all groups and of those up to the next four.
 template <class F> HWY_INLINE void for_each_vector(index t, F const& f) {
   index g = 0;
   for (; g + width <= t; g += width) f(floats(), g);
-  for (; g < t; ++g) f(hn::CappedTag<float, 1>(), g);
+  hn::CappedTag<float, 4> const few;
+  for (; g < t; g += static_cast<index>(hn::Lanes(few))) f(few, g);
 }
 
-index not_above(float const* lower, float const* meters, index t, float limit, std::int32_t* out) {
+// Which of the groups from g on are not above the limit, and are groups.
+template <class Tag>
+HWY_INLINE auto not_above(Tag tag, float const* lower, float const* meters, index g, index t,
+                          hn::Vec<Tag> limit) {
+  auto const now = hn::Sub(hn::LoadU(tag, lower + g), hn::LoadU(tag, meters + g));
+  auto const left = hn::Not(hn::Gt(now, limit));
+  return g + static_cast<index>(hn::Lanes(tag)) <= t
+             ? left
+             : hn::And(left, hn::FirstN(tag, static_cast<std::size_t>(t - g)));
+}
+
+index sift(bounds_view const& b, index first, index n, float const* upper, std::int32_t* left) {
   index count = 0;
-  for_each_vector(t, [&](auto tag, index g) HWY_ATTR {
-    hn::RebindToSigned<decltype(tag)> const numbers;
-    auto const now = hn::Sub(hn::LoadU(tag, lower + g), hn::LoadU(tag, meters + g));
-    auto const left = hn::Not(hn::Gt(now, hn::Set(tag, limit)));
-    if (hn::AllFalse(tag, left)) return;
-    auto const which = hn::Iota(numbers, static_cast<std::int32_t>(g));
-    auto const mask = hn::RebindMask(numbers, left);
-    hn::StoreU(hn::Compress(which, mask), numbers, out + count); // CompressStore is slow on some processors
-    count += static_cast<index>(hn::CountTrue(numbers, mask));
-  });
+  for (index i = 0; i < n; ++i) {
+    float const* const lower = b.row(first + i);
+    float const limit = limit_of(upper[i]);
+    bool any = false;
+    for_each_vector(b.t, [&](auto tag, index g) HWY_ATTR {
+      any |= !hn::AllFalse(tag, not_above(tag, lower, b.meters, g, b.t, hn::Set(tag, limit)));
+    });
+    left[count] = static_cast<std::int32_t>(i);
+    count += any ? 1 : 0;
+  }
   return count;
 }
 
-bool any_not_above(float const* lower, float const* meters, index t, float limit) {
-  bool any = false;
-  for_each_vector(t, [&](auto tag, index g) HWY_ATTR {
-    auto const now = hn::Sub(hn::LoadU(tag, lower + g), hn::LoadU(tag, meters + g));
-    any = any || !hn::AllTrue(tag, hn::Gt(now, hn::Set(tag, limit)));
-  });
-  return any;
+void ask(bounds_view const& b, index n, index const* row, float const* upper, asking const& to) {
+  for (std::int32_t slot = 0; slot < n; ++slot) {
+    float const* const lower = b.row(row[slot]);
+    float const limit = limit_of(upper[slot]);
+    std::int32_t opened = 0;
+    for_each_vector(b.t, [&](auto tag, index g) HWY_ATTR {
+      auto const left = not_above(tag, lower, b.meters, g, b.t, hn::Set(tag, limit));
+      if (hn::AllFalse(tag, left)) return;
+      std::uint8_t bits[8] = {};
+      hn::StoreMaskBits(tag, left, bits);
+      for (unsigned rest = bits[0] | static_cast<unsigned>(bits[1]) << 8; rest != 0; rest &= rest - 1) {
+        index const group = g + std::countr_zero(rest);
+        to.slots[group * most_rows + to.count[group]++] = slot;
+        ++opened;
+      }
+    });
+    to.opened[slot] = opened;
+  }
 }
 
-void close_bounds(float const* least, index t, float shift, float const* meters, float* lower) {
+void measure(float const* x, index n, index d, float* norm2) {
+  for (index p = 0; p < n; ++p, x += whole_blocks(d)) norm2[p] = product_of(x, x, whole_blocks(d));
+}
+
+void least_of(float const* least, index t, index n, float* low) {
+  for (index slot = 0; slot < n; ++slot, least += whole_groups(t)) {
+    float lowest = infinite;
+    for_each_vector(t, [&](auto tag, index g) HWY_ATTR {
+      lowest = HWY_MIN(lowest, hn::GetLane(hn::MinOfLanes(tag, hn::LoadU(tag, least + g))));
+    });
+    low[slot] = lowest;
+  }
+}
+
+void close_bounds(bounds_view const& b, index i, float const* least, float shift) {
   constexpr float down = 1 - 0x1p-22f;
-  for_each_vector(t, [&](auto tag, index g) HWY_ATTR {
+  float* const lower = b.row(i);
+  for_each_vector(b.t, [&](auto tag, index g) HWY_ATTR {
     auto const low = hn::LoadU(tag, least + g), round = hn::Set(tag, down);
     auto const square = hn::MulAdd(low, hn::Set(tag, 2.0f), hn::Set(tag, shift));
     auto const root = hn::Mul(hn::Sqrt(hn::Max(square, hn::Zero(tag))), round);
-    auto const stored = hn::Mul(hn::Add(root, hn::LoadU(tag, meters + g)), round);
+    auto const stored = hn::Mul(hn::Add(root, hn::LoadU(tag, b.meters_down + g)), round);
     auto const found = hn::Lt(low, hn::Set(tag, infinite));
     hn::StoreU(hn::IfThenElse(found, stored, hn::LoadU(tag, lower + g)), tag, lower + g);
   });
@@ -231,9 +258,10 @@ HWY_EXPORT(spread_d);
 HWY_EXPORT(product_of);
 HWY_EXPORT(scores_of);
 HWY_EXPORT(lower_least);
+HWY_EXPORT(sift);
+HWY_EXPORT(ask);
+HWY_EXPORT(measure);
 HWY_EXPORT(least_of);
-HWY_EXPORT(not_above);
-HWY_EXPORT(any_not_above);
 HWY_EXPORT(close_bounds);
 } // namespace
 
@@ -249,18 +277,23 @@ float product(float const* x, float const* c, index size) {
 void scores(float const* x, index d, block_view const& b, float* out) {
   HWY_DYNAMIC_DISPATCH(scores_of)(x, d, b, out);
 }
-void lower_least(tile_view const& t, std::int32_t const* rows, index n, block_view const& b) {
-  HWY_DYNAMIC_DISPATCH(lower_least)(t, rows, n, b);
+void lower_least(tile_view const& t, std::int32_t const* slots, index n, block_view const& b) {
+  HWY_DYNAMIC_DISPATCH(lower_least)(t, slots, n, b);
 }
-float least_of(float const* values, index m) { return HWY_DYNAMIC_DISPATCH(least_of)(values, m); }
-index not_above(float const* lower, float const* meters, index t, float limit, std::int32_t* out) {
-  return HWY_DYNAMIC_DISPATCH(not_above)(lower, meters, t, limit, out);
+index sift(bounds_view const& b, index first, index n, float const* upper, std::int32_t* left) {
+  return HWY_DYNAMIC_DISPATCH(sift)(b, first, n, upper, left);
 }
-bool any_not_above(float const* lower, float const* meters, index t, float limit) {
-  return HWY_DYNAMIC_DISPATCH(any_not_above)(lower, meters, t, limit);
+void ask(bounds_view const& b, index n, index const* row, float const* upper, asking const& to) {
+  HWY_DYNAMIC_DISPATCH(ask)(b, n, row, upper, to);
 }
-void close_bounds(float const* least, index t, float shift, float const* meters, float* lower) {
-  HWY_DYNAMIC_DISPATCH(close_bounds)(least, t, shift, meters, lower);
+void measure(float const* x, index n, index d, float* norm2) {
+  HWY_DYNAMIC_DISPATCH(measure)(x, n, d, norm2);
+}
+void least_of(float const* least, index t, index n, float* low) {
+  HWY_DYNAMIC_DISPATCH(least_of)(least, t, n, low);
+}
+void close_bounds(bounds_view const& b, index i, float const* least, float shift) {
+  HWY_DYNAMIC_DISPATCH(close_bounds)(b, i, least, shift);
 }
 
 } // namespace kopse::dense

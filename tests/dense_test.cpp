@@ -151,36 +151,84 @@ TEST(blocks, are_seen_anew_when_centroids_leave_their_scale) {
 
 // ---------------------------------------------------------------- kernels
 
-TEST(kernels, are_plain_loops) {
+// Bounds of some rows, in numbers that are often equal.
+struct some_bounds {
+  index t, stride;
+  std::vector<float> lower, meters;
+  some_bounds(families::random& r, index groups, index rows)
+      : t(groups), stride(kopse::dense::whole_groups(groups)), lower(at(rows * stride)), meters(at(stride)) {
+    for (float& v : lower) v = static_cast<float>(r.below(8));
+    for (float& v : meters) v = static_cast<float>(r.below(4));
+  }
+  kopse::dense::bounds_view view() { return {lower.data(), meters.data(), meters.data(), t}; }
+  std::vector<std::int32_t> not_above(index row, float upper) const {
+    std::vector<std::int32_t> groups;
+    for (std::int32_t g = 0; g < t; ++g)
+      if (!(lower[at(row * stride + g)] - meters[at(g)] > kopse::dense::limit_of(upper))) groups.push_back(g);
+    return groups;
+  }
+};
+
+TEST(kernels, ask_for_groups_that_are_not_above_the_limit) {
+  constexpr index n = 40;
   families::random r(6);
   for_each_target([&] {
     for (index t = 1; t < 70; ++t) {
-      std::vector<float> lower(at(t)), meters(at(t)), least(at(t));
+      some_bounds b(r, t, n + 3);
+      std::vector<float> upper(at(n));
+      for (float& u : upper)
+        u = r.one_in(9) ? infinite : r.one_in(9) ? std::nanf("") : static_cast<float>(r.below(9)) - 6;
+      std::vector<std::int32_t> expected, left(at(n)), slots(at(t * kopse::dense::most_rows)), count(at(t)),
+          opened(at(n));
+      std::vector<index> row(at(n));
+      for (std::int32_t i = 0; i < n; ++i) {
+        if (!b.not_above(3 + i, upper[at(i)]).empty()) expected.push_back(i);
+        row[at(i)] = n + 2 - i;
+      }
+      left.resize(at(kopse::dense::sift(b.view(), 3, n, upper.data(), left.data())));
+      ASSERT_EQ(left, expected) << t;
+      kopse::dense::ask(b.view(), n, row.data(), upper.data(), {slots.data(), count.data(), opened.data()});
+      std::vector<std::vector<std::int32_t>> asked(at(t));
+      for (std::int32_t slot = 0; slot < n; ++slot) {
+        auto const groups = b.not_above(row[at(slot)], upper[at(slot)]);
+        ASSERT_EQ(opened[at(slot)], static_cast<std::int32_t>(groups.size()));
+        for (std::int32_t const g : groups) asked[at(g)].push_back(slot);
+      }
       for (index g = 0; g < t; ++g) {
-        lower[at(g)] = static_cast<float>(r.below(8)), meters[at(g)] = static_cast<float>(r.below(4));
-        least[at(g)] = r.one_in(3) ? infinite : static_cast<float>(r.unit() - 0.3);
+        auto const first = slots.begin() + g * kopse::dense::most_rows;
+        ASSERT_EQ(std::vector<std::int32_t>(first, first + count[at(g)]), asked[at(g)]) << t << ' ' << g;
       }
-      EXPECT_EQ(kopse::dense::least_of(least.data(), t), *std::min_element(least.begin(), least.end()));
-      for (float const limit : {-5.0F, 0.0F, 2.0F, 9.0F, infinite, std::nanf("")}) {
-        std::vector<std::int32_t> expected, got(at(t + block), -1);
-        for (std::int32_t g = 0; g < t; ++g)
-          if (!(lower[at(g)] - meters[at(g)] > limit)) expected.push_back(g);
-        index const count = kopse::dense::not_above(lower.data(), meters.data(), t, limit, got.data());
-        got.resize(at(count));
-        ASSERT_EQ(got, expected);
-        ASSERT_EQ(kopse::dense::any_not_above(lower.data(), meters.data(), t, limit), !expected.empty());
+    }
+  });
+}
+
+TEST(kernels, close_bounds_below_the_distances_of_scores) {
+  families::random r(12);
+  for_each_target([&] {
+    for (index t = 1; t < 70; ++t) {
+      some_bounds b(r, t, 2);
+      std::vector<float> least(at(2 * b.stride), infinite), low(2);
+      for (index g = 0; g < t; ++g)
+        for (index i = 0; i < 2; ++i)
+          if (!r.one_in(3)) least[at(i * b.stride + g)] = static_cast<float>(r.unit() - 0.3);
+      kopse::dense::least_of(least.data(), t, 2, low.data());
+      for (index i = 0; i < 2; ++i) {
+        auto const first = least.begin() + i * b.stride;
+        ASSERT_EQ(low[at(i)], *std::min_element(first, first + t));
       }
-      std::vector<float> const before = lower;
+      std::vector<float> const before = b.lower;
       float const shift = 0.4F;
-      kopse::dense::close_bounds(least.data(), t, shift, meters.data(), lower.data());
+      kopse::dense::close_bounds(b.view(), 1, least.data() + b.stride, shift);
       for (index g = 0; g < t; ++g) {
-        if (least[at(g)] == infinite) {
-          ASSERT_EQ(lower[at(g)], before[at(g)]);
+        ASSERT_EQ(b.lower[at(g)], before[at(g)]); // another row's
+        float const stored = b.lower[at(b.stride + g)], score = least[at(b.stride + g)];
+        if (score == infinite) {
+          ASSERT_EQ(stored, before[at(b.stride + g)]);
           continue;
         }
-        long double const bound = std::sqrt(std::max(0.0L, 2.0L * least[at(g)] + shift));
-        ASSERT_LE(lower[at(g)] - static_cast<long double>(meters[at(g)]), bound);
-        ASSERT_NEAR(static_cast<double>(lower[at(g)]), static_cast<double>(bound) + meters[at(g)], 3e-6);
+        long double const bound = std::sqrt(std::max(0.0L, 2.0L * score + shift));
+        ASSERT_LE(stored - static_cast<long double>(b.meters[at(g)]), bound);
+        ASSERT_NEAR(static_cast<double>(stored), static_cast<double>(bound) + b.meters[at(g)], 3e-6);
       }
     }
   });
