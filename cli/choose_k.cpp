@@ -195,7 +195,6 @@ void add_choose_k(CLI::App& app) {
   auto const settings = std::make_shared<choose_settings>();
   CLI::App* command = add_command(app, "choose-k", "Compare numbers of clusters, or find one",
                                   "kopse choose-k DATA -k LIST [OPTIONS]");
-  settings->fit.algorithm = "frontier";
   add_data_file(*command, settings->data);
   auto const add_group = [&](std::string const& heading, auto add) {
     command->option_defaults()->group(heading);

@@ -80,13 +80,21 @@ void write_outputs(fit_settings const& settings, run_record& run, table const& d
   out.commit();
 }
 
+/// The algorithm, what `auto` chose, and the tree.
+std::string how(result const& r) {
+  std::string text = r.algorithm;
+  for (algorithm_choice const& c : r.choices)
+    text += c.iteration == 1 ? fmt::format(": {}", c.algorithm)
+                             : fmt::format(", from iteration {} {}", c.iteration, c.algorithm);
+  return r.tree.empty() ? text : fmt::format("{} ({} tree)", text, r.tree);
+}
+
 std::string summary(fit_settings const& settings, run_record const& run) {
   result const& r = run.result;
   phase_seconds const& s = r.seconds;
   std::string text =
-      fmt::format("n: {}\nd: {}\nk: {}\nalgorithm: {}{}\niterations: {}\nconverged: {} ({})\n", run.n, run.d,
-                  run.k, r.algorithm, r.tree.empty() ? "" : fmt::format(" ({} tree)", r.tree), r.iterations,
-                  r.converged() ? "yes" : "no", reason(run));
+      fmt::format("n: {}\nd: {}\nk: {}\nalgorithm: {}\niterations: {}\nconverged: {} ({})\n", run.n, run.d,
+                  run.k, how(r), r.iterations, r.converged() ? "yes" : "no", reason(run));
   text += fmt::format("inertia: {}\n", r.inertia);
   if (run.restarts > 1) text += fmt::format("restart: {} of {} was best\n", r.best_restart + 1, run.restarts);
   if (r.empty_clusters > 0) text += fmt::format("empty clusters: {}\n", r.empty_clusters);

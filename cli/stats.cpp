@@ -122,6 +122,11 @@ nlohmann::ordered_json stats(run_record const& run) {
                               {"restart", r.best_restart},
                               {"empty_clusters", r.empty_clusters},
                               {"version", version()}};
+  if (!r.choices.empty()) {
+    nlohmann::ordered_json& choices = json["choices"] = nlohmann::ordered_json::array();
+    for (algorithm_choice const& c : r.choices)
+      choices.push_back({{"iteration", c.iteration}, {"algorithm", c.algorithm}, {"why", c.why}});
+  }
   nlohmann::ordered_json& trace = json["trace"] = nlohmann::ordered_json::array();
   for (iteration_record const& record : r.trace) trace.push_back(trace_entry(record));
   return json;

@@ -24,7 +24,14 @@ nb::dict stats_of(result const& r, index n, index d, options const& o) {
   seconds["tree"] = r.seconds.tree;
   seconds["seed"] = r.seconds.seed;
   seconds["iterate"] = r.seconds.iterate;
-  nb::list trace;
+  nb::list choices, trace;
+  for (algorithm_choice const& c : r.choices) {
+    nb::dict choice;
+    choice["iteration"] = c.iteration;
+    choice["algorithm"] = c.algorithm;
+    choice["why"] = c.why;
+    choices.append(choice);
+  }
   for (iteration_record const& record : r.trace) trace.append(to_dict(record));
   nb::dict out;
   out["n"] = n;
@@ -32,6 +39,7 @@ nb::dict stats_of(result const& r, index n, index d, options const& o) {
   out["k"] = r.centroids.rows();
   out["algorithm"] = r.algorithm;
   out["tree"] = r.tree;
+  out["choices"] = choices;
   out["seed"] = o.seed;
   out["iterations"] = r.iterations;
   out["converged"] = r.converged();

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "any_tree.hpp"
+#include "auto.hpp"
 #include "kopse/io.hpp"
 #include "kopse/parallel.hpp"
 #include "steps.hpp"
@@ -11,8 +11,9 @@
 namespace kopse {
 
 namespace {
-constexpr std::string_view algorithm_names[] = {"lloyd",     "hamerly", "elkan",    "yinyang",  "exponion", "dense",
-                                                "blacklist", "filter",  "dualtree", "frontier", "line"};
+constexpr std::string_view algorithm_names[] = {"auto",    "lloyd",    "hamerly",  "elkan",
+                                                "yinyang", "exponion", "dense",    "blacklist",
+                                                "filter",  "dualtree", "frontier", "line"};
 
 struct alias {
   std::string_view name, algorithm, tree;
@@ -94,7 +95,7 @@ work_counters& work_counters::operator+=(work_counters const& other) {
 std::span<std::string_view const> algorithms() { return algorithm_names; }
 
 bool uses_tree(std::string_view algorithm) {
-  return algorithm == "blacklist" || algorithm == "filter" || algorithm == "dualtree"
+  return algorithm == "auto" || algorithm == "blacklist" || algorithm == "filter" || algorithm == "dualtree"
          || algorithm == "frontier";
 }
 
@@ -124,22 +125,26 @@ template <class Real> struct step_maker<Real>::parts {
   point_set<Real> points;
   sum_layout layout;
   step_options options;
-  built_tree<Real> tree;
+  std::shared_ptr<tree_source<Real>> tree;
   std::shared_ptr<sorted_line<Real> const> line; ///< for the algorithm of that name
 };
 
 template <class Real>
 step_maker<Real>::step_maker(point_set<Real> points, sum_layout layout, step_options options,
                              built_tree<Real> tree)
-    : parts_(std::make_unique<parts>(
-        parts{points, std::move(layout), std::move(options), std::move(tree), nullptr})) {
-  resolve(parts_->options);
-  if (parts_->options.algorithm == "line" && points.dims() != 1)
+    : parts_(
+        std::make_unique<parts>(parts{points, std::move(layout), std::move(options), nullptr, nullptr})) {
+  step_options& o = parts_->options;
+  resolve(o);
+  if (o.algorithm == "auto" && points.dims() == 1) o.algorithm = "line";
+  if (o.algorithm == "line" && points.dims() != 1)
     throw usage_error("algorithm 'line' is for one column, and the data have "
                       + std::to_string(points.dims()));
-  if (!uses_tree(parts_->options.algorithm)) parts_->tree = {};
-  if (parts_->tree && !parts_->tree.tree_->holds(points.rows))
-    throw usage_error("the tree was not built on these rows");
+  if (!uses_tree(o.algorithm)) tree = {};
+  if (tree && !tree.tree_->holds(points.rows)) throw usage_error("the tree was not built on these rows");
+  parts_->tree = std::make_shared<tree_source<Real>>(std::move(tree), [rows = points.rows, o] {
+    return built_tree<Real>(o.tree, build_named<Real>(o.tree, rows, o.leaf_size, o.threads));
+  });
 }
 template <class Real> step_maker<Real>::~step_maker() = default;
 template <class Real> step_maker<Real>::step_maker(step_maker&&) noexcept = default;
@@ -147,11 +152,14 @@ template <class Real> step_maker<Real>::step_maker(step_maker&&) noexcept = defa
 template <class Real> void step_maker<Real>::build() {
   step_options const& o = parts_->options;
   if (o.algorithm == "line" && !parts_->line) parts_->line = sort_line(parts_->points, parts_->layout, o);
-  if (!uses_tree(o.algorithm) || parts_->tree || parts_->points.size() == 0) return;
-  parts_->tree = {o.tree, build_named<Real>(o.tree, parts_->points.rows, o.leaf_size, o.threads)};
+  if (uses_tree(o.algorithm) && o.algorithm != "auto" && parts_->points.size() > 0) parts_->tree->get();
 }
 
-template <class Real> built_tree<Real> const& step_maker<Real>::tree() const { return parts_->tree; }
+template <class Real> void step_maker<Real>::adopt(built_tree<Real> const& tree) {
+  if (parts_->options.algorithm == "auto") parts_->tree->adopt(tree);
+}
+
+template <class Real> built_tree<Real> const& step_maker<Real>::tree() const { return parts_->tree->now(); }
 
 template <class Real> std::unique_ptr<assignment_step> step_maker<Real>::make(index k) {
   build();
@@ -165,7 +173,8 @@ template <class Real> std::unique_ptr<assignment_step> step_maker<Real>::make(in
   if (name == "exponion") return make_exponion(points, layout, k, options);
   if (name == "dense") return make_dense(points, layout, k, options);
   if (name == "line") return make_line(line, k, options);
-  return tree.tree_->make(points, layout, k, options);
+  if (name == "auto") return make_auto(points, layout, k, options, tree);
+  return tree_access<Real>::get(tree->get())->make(points, layout, k, options);
 }
 
 template class step_maker<float>;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The front door: checks everything, prepares once, runs each restart, keeps the best.
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 
@@ -93,6 +94,7 @@ template <class Real> result fit_any(point_set<Real> points, index k, options o,
   o.threads = worthwhile(o.threads, points.size(), k);
   resolve(o);
   seeding_options starting = of_seeding(o);
+  if (o.algorithm == "auto") starting.tree = o.tree, starting.leaf_size = o.leaf_size; // it may take that one
   check(points.size(), points.dims(), k, o);
   validate(points, o.threads);
   int exponent = 0;
@@ -119,6 +121,7 @@ template <class Real> result fit_any(point_set<Real> points, index k, options o,
     stopwatch const watch(seconds.tree);
     maker.build();
     seeding_tree = tree_to_seed(points.rows, maker.tree(), tree, o, starting);
+    maker.adopt(seeding_tree);
   }
   for (index restart = 0; restart < (o.centroids ? 1 : o.restarts); ++restart) {
     seeding_result start;
@@ -136,6 +139,7 @@ template <class Real> result fit_any(point_set<Real> points, index k, options o,
     static_cast<run_result&>(best) = std::move(run);
     best.best_restart = restart;
     best.warnings = std::move(start.warnings);
+    best.choices = step->choices();
     best.labels.resize(static_cast<std::size_t>(points.size()));
     step->labels(best.labels);
   }
@@ -143,7 +147,10 @@ template <class Real> result fit_any(point_set<Real> points, index k, options o,
   for (iteration_record& record : best.trace) record.inertia = std::ldexp(record.inertia, exponent);
   best.seconds = seconds;
   best.algorithm = o.algorithm;
-  best.tree = maker.tree().name();
+  if (o.algorithm == "auto" && best.choices.empty()) best.choices = {{1, "line", "one column"}};
+  auto const of_tree = [](algorithm_choice const& c) { return uses_tree(c.algorithm); };
+  if (o.algorithm != "auto" || std::any_of(best.choices.begin(), best.choices.end(), of_tree))
+    best.tree = maker.tree().name();
   add_warnings(best, k, !points.weights.empty(), o);
   return best;
 }

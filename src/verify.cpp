@@ -50,6 +50,7 @@ public:
   exact_sum inertia(matrix_view<double> centroids) const override { return step_->inertia(centroids); }
   void labels(std::span<label> out) const override { step_->labels(out); }
   work_counters work() const override { return step_->work(); }
+  std::vector<algorithm_choice> choices() const override { return step_->choices(); }
 
 private:
   static label nearest(Real const* x, matrix_view<double> centroids) {

@@ -123,6 +123,12 @@ private:
   label fastest_ = -1;
 };
 
+/// What a step of the algorithm `auto` runs from an iteration (from 1) on.
+struct algorithm_choice {
+  index iteration;
+  std::string algorithm, why;
+};
+
 class assignment_step {
 public:
   virtual ~assignment_step() = default;
@@ -144,14 +150,17 @@ public:
 
   /// Work of the last assign().
   virtual work_counters work() const = 0;
+
+  /// Of `auto`: what it chose so far. None of others.
+  virtual std::vector<algorithm_choice> choices() const { return {}; }
 };
 
 struct step_options {
-  std::string algorithm = "dualtree"; ///< one of algorithms()
-  std::string tree = "kd";            ///< one of trees(); only for algorithms that use one
-  index leaf_size = 40;               ///< most points in a leaf of the tree, >= 1
-  index groups = 0;                   ///< of centroids, for yinyang; 0 = k / 10
-  bool bisector = true;               ///< dualtree: with rules past the paper's (docs/algorithm.md)
+  std::string algorithm = "auto"; ///< one of algorithms()
+  std::string tree = "kd";        ///< one of trees(); only for algorithms that use one
+  index leaf_size = 40;           ///< most points in a leaf of the tree, >= 1
+  index groups = 0;               ///< of centroids, for yinyang; 0 = k / 10
+  bool bisector = true;           ///< dualtree: with rules past the paper's (docs/algorithm.md)
   int threads = 0; ///< most at work; 0 = as many as cores are available, and fit(): one if n·k is small
   std::atomic<bool> const* stop = nullptr; ///< polled often; when true, interrupted is thrown
 };
@@ -160,7 +169,7 @@ struct step_options {
 std::span<std::string_view const> algorithms();
 std::span<std::string_view const> trees();
 
-/// Whether an algorithm (not an alias) uses a tree on the points.
+/// Whether an algorithm (not an alias) uses a tree on the points; `auto` may.
 bool uses_tree(std::string_view algorithm);
 
 /// Resolves aliases (naive = lloyd, dualtree-kd = dualtree over kd) in place; throws usage_error with the
@@ -218,7 +227,8 @@ public:
   step_maker(point_set<Real> points, sum_layout layout, step_options options, built_tree<Real> tree = {});
   ~step_maker();
   step_maker(step_maker&&) noexcept;
-  void build();
+  void build();                        ///< not for `auto`, which builds one when it needs it
+  void adopt(built_tree<Real> const&); ///< a tree of these rows that was built for something else: for `auto`
   built_tree<Real> const& tree() const; ///< none before it is built, or if the algorithm uses none
   std::unique_ptr<assignment_step> make(index k);
 

@@ -97,7 +97,8 @@ struct result : run_result {
   std::vector<label> labels; ///< of each row, the nearest centroid
   index best_restart = 0;
   phase_seconds seconds;
-  std::string algorithm, tree; ///< what ran (tree is "" where there is none)
+  std::string algorithm, tree;           ///< what was asked for; the tree that was built, or ""
+  std::vector<algorithm_choice> choices; ///< of `auto`: what ran, from when on, and why
   std::vector<std::string> warnings;
 };
 
