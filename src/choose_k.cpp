@@ -107,6 +107,7 @@ choice_result choose_any(point_set<Real> points, std::vector<index> ks, choose_o
   check_shape(points.size(), points.dims());
   ks = checked(std::move(ks), points.size());
   if (o.centroids) throw usage_error("starting centroids were given: they have one k, here there are many");
+  if (o.spherical) throw usage_error("spherical: the criteria are for centroids that are means");
   resolve(o);
   validate(points, o.threads);
   build_counter const counter(points.rows.row(0));

@@ -97,6 +97,7 @@ template <class Real> result fit_any(point_set<Real> points, index k, options o,
   if (o.algorithm == "auto") starting.tree = o.tree, starting.leaf_size = o.leaf_size; // it may take that one
   check(points.size(), points.dims(), k, o);
   validate(points, o.threads);
+  if (o.spherical) check_unit_length(points, o.threads);
   int exponent = 0;
   std::vector<double> const weights = scaled(points.weights, exponent);
   if (!weights.empty()) points.weights = weights;
@@ -106,7 +107,7 @@ template <class Real> result fit_any(point_set<Real> points, index k, options o,
   for (exact_variance const& v : summary.variance) mean_variance += v.value();
   mean_variance /= static_cast<double>(points.dims());
   sum_layout const layout = summary.layout();
-  driver_options driving{o.max_iter, o.tol, o.empty, o.on_iteration, o.stop, o.threads};
+  driver_options driving{o.max_iter, o.tol, o.empty, o.on_iteration, o.stop, o.threads, o.spherical};
   if (o.on_iteration && exponent != 0)
     driving.on_iteration = [&](index iteration, iteration_record record) {
       record.inertia = std::ldexp(record.inertia, exponent);

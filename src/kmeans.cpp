@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "step_common.hpp"
+#include "unit_length.hpp"
 
 namespace kopse {
 
@@ -84,7 +85,8 @@ private:
     matrix<double> const old = centroids_;
     for_blocks(k, 512, options_.threads, [&](index first, index last) {
       for (index j = first; j < last; ++j)
-        if (stale_[static_cast<std::size_t>(j)] || !changes.sums.is_zero(j)) move_to_mean(j, true);
+        if (stale_[static_cast<std::size_t>(j)] || !changes.sums.is_zero(j))
+          move_to_mean(j, old.row(j), true);
     });
     relocated = options_.empty == empty_policy::relocate && relocate(old);
     double sum = 0, largest2 = 0;
@@ -101,14 +103,24 @@ private:
     return sum;
   }
 
-  void move_to_mean(index j, bool for_inertia) {
+  void move_to_mean(index j, double const* before, bool for_inertia) {
     stale_[static_cast<std::size_t>(j)] = false;
     if (for_inertia) between_[static_cast<std::size_t>(j)] = 0;
     if (totals_.sums.weightless(j)) return;
-    totals_.sums.mean(j, centroids_.row(j));
-    if (for_inertia)
-      between_[static_cast<std::size_t>(j)] =
-          totals_.sums.weight(j) * squared_distance(centroids_.row(j), mean_.data(), centroids_.cols());
+    double* const c = centroids_.row(j);
+    totals_.sums.mean(j, c);
+    double square = for_inertia ? squared_distance(c, mean_.data(), centroids_.cols()) : 0;
+    if (options_.spherical) square -= onto_sphere(c, before);
+    if (for_inertia) between_[static_cast<std::size_t>(j)] = totals_.sums.weight(j) * square;
+  }
+
+  // Divides a mean by its length; the centroid stays where it was before if that is 0. Returns how far, in
+  // the square, it is from the mean now.
+  double onto_sphere(double* c, double const* before) const {
+    index const d = centroids_.cols();
+    std::vector<double> const mean(c, c + d);
+    if (!to_unit_length(c, d)) std::copy_n(before, d, c);
+    return squared_distance(mean.data(), c, d);
   }
 
   // The m-th empty cluster by index takes the m-th farthest row, which leaves its donor's mean; a donor left
@@ -122,14 +134,17 @@ private:
     far_rows rows = step_.farthest(static_cast<index>(empty.size()));
     reduce_.merge(rows);
     rows.resize(std::min(rows.size(), empty.size()));
+    if (options_.spherical) // the direction of the others is their centroid's
+      std::erase_if(rows, [](far_row const& row) { return row.d2 <= unit_tolerance * unit_tolerance; });
     for (far_row const& row : rows) totals_.sums.add(row.owner, row.x.data(), row.weight, -1);
     for (far_row const& row : rows) {
       std::copy_n(old.row(row.owner), old.cols(), centroids_.row(row.owner));
-      move_to_mean(row.owner, false);
+      move_to_mean(row.owner, old.row(row.owner), false);
     }
     for (far_row const& row : rows) totals_.sums.add(row.owner, row.x.data(), row.weight, 1);
     for (std::size_t m = 0; m < rows.size(); ++m) {
       std::copy(rows[m].x.begin(), rows[m].x.end(), centroids_.row(empty[m]));
+      if (options_.spherical) to_unit_length(centroids_.row(empty[m]), centroids_.cols());
       stale_[static_cast<std::size_t>(empty[m])] = stale_[static_cast<std::size_t>(rows[m].owner)] = true;
     }
     return !rows.empty();
@@ -146,7 +161,7 @@ private:
     scatter_ = scatter.value();
   }
 
-  // Σ w‖x − c‖² = Σ w‖x − mean‖² − Σ_j W_j ‖c_j − mean‖² when each c_j is the mean of its cluster.
+  // Σ w‖x − c‖² = Σ w‖x − mean‖² − Σ_j W_j (‖m_j − mean‖² − ‖c_j − m_j‖²), m_j being the mean of cluster j.
   double inertia_from_sums() const {
     double between = 0;
     for (double const b : between_) between += b;
@@ -160,7 +175,7 @@ private:
   cluster_sums totals_;
   std::vector<double> mean_;    // of all data
   double scatter_ = 0;          // of all data about it
-  std::vector<double> between_; // W_j ‖mean of cluster j − mean_‖²
+  std::vector<double> between_; // W_j (‖m_j − mean_‖² − ‖c_j − m_j‖²)
   std::vector<char> stale_;     // the centroid is not the mean of its cluster's totals, whatever changes
 };
 
@@ -170,6 +185,10 @@ run_result iterate(assignment_step& step, sum_layout const& layout, matrix<doubl
                    double mean_variance, driver_options const& options, reduction& reduce) {
   float_environment const environment;
   worker_scope const workers;
+  for (index j = 0; options.spherical && j < centroids.rows(); ++j)
+    if (!to_unit_length(centroids.row(j), centroids.cols()))
+      throw error("starting centroid " + std::to_string(j)
+                  + " (counted from 0) is all zeros: it has no direction; expected a value that is not 0");
   return driver(step, layout, std::move(centroids), options, reduce).run(mean_variance);
 }
 

@@ -7,6 +7,7 @@
 
 #include "input_checks.hpp"
 #include "kopse/parallel.hpp"
+#include "unit_length.hpp"
 
 namespace kopse {
 
@@ -72,6 +73,41 @@ template <class Real> void validate(point_set<Real> const& points, int threads) 
 }
 template void validate<float>(point_set<float> const&, int);
 template void validate<double>(point_set<double> const&, int);
+
+void normalise_rows(matrix<double>& rows, int threads) {
+  float_environment const environment;
+  worker_scope const workers;
+  index const n = rows.rows(), d = rows.cols();
+  validate(point_set<double>(rows), threads);
+  auto const zero = [&](index i) {
+    return std::all_of(rows.row(i), rows.row(i) + d, [](double v) { return v == 0; });
+  };
+  if (index const i = first_of(n, threads, zero); i < n)
+    throw error("row " + std::to_string(i)
+                + " (counted from 0) is all zeros: it has no direction; expected a value that is not 0");
+  for_blocks(n, block_rows, threads, [&](index first, index last) {
+    for (index i = first; i < last; ++i) to_unit_length(rows.row(i), d);
+  });
+}
+
+template <class Real> void check_unit_length(point_set<Real> const& points, int threads) {
+  float_environment const environment;
+  auto const squared_length = [&](index i) {
+    double sum = 0;
+    for (index j = 0; j < points.dims(); ++j) {
+      double const x = static_cast<double>(points.rows(i, j));
+      sum += x * x;
+    }
+    return sum;
+  };
+  auto const other = [&](index i) { return !(std::abs(squared_length(i) - 1) <= unit_tolerance); };
+  if (index const i = first_of(points.size(), threads, other); i < points.size())
+    throw error("row " + std::to_string(points.offset + i) + " (counted from 0) has length "
+                + in_digits(std::sqrt(squared_length(i)))
+                + ": expected 1, as spherical k-means is of directions");
+}
+template void check_unit_length<float>(point_set<float> const&, int);
+template void check_unit_length<double>(point_set<double> const&, int);
 
 template <class Real> data_summary summarise(point_set<Real> const& points, bool with_variance, int threads) {
   std::size_t const d = static_cast<std::size_t>(points.dims());

@@ -283,6 +283,7 @@ x_means_result x_means_any(point_set<Real> points, x_means_options o, built_tree
   if (o.most_k != 0 && o.most_k < o.least_k)
     throw usage_error("k from " + std::to_string(o.least_k) + " to " + std::to_string(o.most_k)
                       + ": the last is below the first");
+  if (o.spherical) throw usage_error("spherical: BIC is for centroids that are means");
   resolve(o);
   validate(points, o.threads);
   build_counter const counter(points.rows.row(0));

@@ -290,6 +290,7 @@ template <class Real> AssertionResult check_fit(scenario<Real> const& s, config 
   kopse::options o = c.options();
   o.centroids = s.start;
   o.max_iter = s.settings.max_iter, o.tol = s.settings.tol, o.empty = s.settings.empty;
+  o.spherical = s.settings.spherical;
   kopse::result const got = kopse::fit(s.user_points(), s.start.rows(), o);
   oracle::run const& e = s.expected;
   auto r = all({same_count("iterations", got.iterations, e.iterations), same_labels(got.labels, e.labels),

@@ -86,6 +86,36 @@ template <class Real> double distance2(Real const* x, double const* c, index dim
   return sum;
 }
 
+/// x divided by its length, unless that is 1 but for rounding, or 0.
+inline std::vector<double> unit_length(std::vector<double> x) {
+  double largest = 0;
+  for (double const v : x) largest = std::max(largest, std::fabs(v));
+  if (largest == 0) return x;
+  int exponent = 0;
+  std::frexp(largest, &exponent); // largest in [2^(exponent - 1), 2^exponent)
+  exponent = std::max(exponent - 1, -1022);
+  std::vector<double> y;
+  double sum = 0;
+  for (double const v : x) {
+    y.push_back(std::ldexp(v, -exponent));
+    double const square = y.back() * y.back();
+    sum += square;
+  }
+  double const off = std::ldexp(sum, 2 * exponent) - 1;
+  if (std::fabs(off) <= std::ldexp(static_cast<double>(x.size()) + 3, -52)) return x;
+  for (std::size_t j = 0; j < x.size(); ++j) x[j] = y[j] / std::sqrt(sum);
+  return x;
+}
+
+/// Every row of m.
+inline matrix<double> unit_lengths(matrix<double> m) {
+  for (index i = 0; i < m.rows(); ++i) {
+    std::vector<double> const x = unit_length({m.row(i), m.row(i) + m.cols()});
+    std::copy(x.begin(), x.end(), m.row(i));
+  }
+  return m;
+}
+
 /// Population variance of a column, exact, rounded once.
 template <class Real> double variance(matrix_view<Real> rows, index column) {
   mpz_class sum = 0, squares = 0, const_n = rows.rows();
@@ -146,6 +176,7 @@ struct settings {
   index max_iter = 300;
   double tol = 0;
   kopse::empty_policy empty = kopse::empty_policy::relocate;
+  bool spherical = false; ///< of rows of unit length
 };
 
 struct run {
@@ -224,9 +255,9 @@ pass assignment(matrix_view<Real> rows, std::span<double const> weights, matrix_
   return p;
 }
 
-/// Moves the centroids: means, empty clusters by the policy.
+/// Moves the centroids: means, empty clusters by the policy, and onto the sphere.
 template <class Real>
-void move(matrix_view<Real> rows, std::span<double const> weights, kopse::empty_policy policy, pass& p) {
+void move(matrix_view<Real> rows, std::span<double const> weights, settings const& s, pass& p) {
   index const k = p.centroids.rows(), dims = rows.cols();
   totals sums(k, dims);
   for (index i = 0; i < rows.rows(); ++i)
@@ -235,8 +266,9 @@ void move(matrix_view<Real> rows, std::span<double const> weights, kopse::empty_
   for (index c = 0; c < k; ++c)
     if (sums.empty(c)) empty.push_back(c);
   for (std::size_t m = 0;
-       policy == kopse::empty_policy::relocate && m < std::min(empty.size(), p.candidates.size()); ++m) {
+       s.empty == kopse::empty_policy::relocate && m < std::min(empty.size(), p.candidates.size()); ++m) {
     candidate const& best = p.candidates[m];
+    if (s.spherical && best.d2 <= 1e-12) break;
     sums.take_away(best.owner, rows.row(best.row), weights[static_cast<std::size_t>(best.row)]);
     taken[static_cast<std::size_t>(empty[m])] = best.row;
     ++p.relocations;
@@ -248,6 +280,11 @@ void move(matrix_view<Real> rows, std::span<double const> weights, kopse::empty_
                       : sums.empty(c) ? p.centroids(c, j)
                                       : sums.mean(c, j);
     }
+  if (!s.spherical) return;
+  p.moved = unit_lengths(p.moved);
+  for (index c = 0; c < k; ++c)
+    if (std::all_of(p.moved.row(c), p.moved.row(c) + dims, [](double x) { return x == 0; }))
+      std::copy_n(p.centroids.row(c), dims, p.moved.row(c));
 }
 
 /// Σ shift², clusters then dimensions in order.
@@ -274,7 +311,7 @@ run lloyd(matrix_view<Real> rows, std::span<double const> user_weights, matrix<d
   scaled_weights const weights(user_weights, rows.rows());
   double const threshold = s.tol > 0 ? s.tol * mean_variance(rows) : 0;
   run r;
-  r.centroids = std::move(start);
+  r.centroids = s.spherical ? unit_lengths(std::move(start)) : std::move(start);
   for (r.iterations = 1;; ++r.iterations) {
     pass const* before = r.passes.empty() ? nullptr : &r.passes.back();
     pass p = assignment(rows, std::span<double const>(weights.values), r.centroids.view(), before);
@@ -284,7 +321,7 @@ run lloyd(matrix_view<Real> rows, std::span<double const> user_weights, matrix<d
       r.reason = kopse::stop_reason::labels;
       break;
     }
-    move(rows, std::span<double const>(weights.values), s.empty, p);
+    move(rows, std::span<double const>(weights.values), s, p);
     r.centroids = p.moved;
     r.passes.push_back(std::move(p));
     if (s.tol > 0 && shift2(r.passes.back()) <= threshold) r.reason = kopse::stop_reason::tol;

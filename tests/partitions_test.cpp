@@ -73,6 +73,7 @@ outcome run_part(scenario<Real> const& s, config const& c, index first, index la
   auto const step = maker.make(s.start.rows());
   kopse::driver_options o;
   o.max_iter = s.settings.max_iter, o.tol = s.settings.tol, o.empty = s.settings.empty;
+  o.spherical = s.settings.spherical;
   outcome out{kopse::iterate(*step, layout, s.start, variance, o, reduce), {}};
   out.labels.resize(static_cast<std::size_t>(last - first));
   step->labels(out.labels);
@@ -153,6 +154,16 @@ TEST(partitions, candidates_come_from_all_of_them) {
     for (config const& c : algorithms_and_trees())
       for (std::size_t const parts : {2u, 5u}) ASSERT_TRUE(check_parts(s, c, parts));
   }
+}
+
+TEST(partitions, of_directions) {
+  matrix<double> const rows = oracle::unit_lengths(families::make_rows<double>(family::clustered, 200, 3, 5));
+  scenario<double> s("directions", rows, families::make_start(families::start::far, rows, 9, 5),
+                     {.max_iter = 40, .spherical = true});
+  s.run_oracle();
+  ASSERT_GE(s.expected.passes[0].relocations, 2);
+  for (config const& c : algorithms_and_trees())
+    for (std::size_t const parts : {2u, 5u}) ASSERT_TRUE(check_parts(s, c, parts));
 }
 
 TEST(partitions, many_rows) {

@@ -33,7 +33,8 @@ struct iteration_record {
   work_counters work;
   index labels_changed = 0;
   double largest_movement = 0; ///< of a centroid, in the units of the data; 0 in the iteration that converged
-  double inertia = 0; ///< of these labels about the means of their clusters, from the sums, about 10 digits
+  double inertia = 0; ///< of these labels about the means of their clusters (spherical: divided by their
+                      ///< lengths), from the sums, about 10 digits
 };
 
 /// Called after each iteration (from 1).
@@ -46,6 +47,7 @@ struct driver_options {
   observer on_iteration;
   std::atomic<bool> const* stop = nullptr; ///< raise it from any thread to stop with interrupted
   int threads = 1;                         ///< for what the driver does itself; 0 = all
+  bool spherical = false; ///< centroids are of length 1; the rows must be: check_unit_length()
 };
 
 /// How partitions agree: each call replaces its argument by the merged one of all partitions. One partition:
@@ -70,7 +72,8 @@ struct run_result {
 };
 
 /// Runs Lloyd's iterations from `centroids` with any step. `mean_variance` scales tol (0 when tol is 0).
-/// The step must be fresh. Afterwards its labels belong to the returned centroids.
+/// The step must be fresh. Spherical, it throws error for a starting centroid that is 0. Afterwards its
+/// labels belong to the returned centroids.
 run_result iterate(assignment_step& step, sum_layout const& layout, matrix<double> centroids,
                    double mean_variance, driver_options const& options, reduction& reduce);
 
@@ -84,7 +87,8 @@ struct options : step_options {
   index max_iter = 300;
   double tol = 0;
   empty_policy empty = empty_policy::relocate;
-  bool verify = false; ///< run brute force beside it, and throw verification_error where they differ
+  bool spherical = false; ///< of rows of length 1, see normalise_rows(): centroids are made so too
+  bool verify = false;    ///< run brute force beside it, and throw verification_error where they differ
   observer on_iteration;
 };
 

@@ -41,6 +41,13 @@ struct data_summary {
 /// or all are 0. Of several faults it names the first, whatever the number of threads (0: all).
 template <class Real> void validate(point_set<Real> const& points, int threads = 1);
 
+/// Divides each row by its length (docs/exactness.md, spherical k-means), on so many threads (0: all). Throws
+/// error, before any row changes, for values that validate() refuses and for a row of zeros.
+void normalise_rows(matrix<double>& rows, int threads = 0);
+
+/// Throws error naming the first row x whose length is not 1: | ‖x‖² − 1 | > 1e-6.
+template <class Real> void check_unit_length(point_set<Real> const& points, int threads = 1);
+
 template <class Real>
 data_summary summarise(point_set<Real> const& points, bool with_variance, int threads = 1);
 
