@@ -53,6 +53,8 @@ void add_data_file(CLI::App& app, data_file& data);
 
 /// Adds what was decided while reading a file, to be told on stderr once the line of progress is gone.
 void take_notes(std::string const& path, table const& loaded, std::vector<std::string>& notes);
+/// Its rows divided by their lengths, in double; names and notes as before.
+table of_unit_length(std::string const& path, table const& loaded, int threads);
 /// A file of centroids, in double whatever is in it.
 matrix<double> load_centroids(std::string const& path, std::vector<std::string>& notes);
 

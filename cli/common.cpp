@@ -47,14 +47,32 @@ void take_notes(std::string const& path, table const& loaded, std::vector<std::s
   for (std::string const& note : loaded.notes) notes.push_back(fmt::format("note: {}: {}", path, note));
 }
 
-matrix<double> load_centroids(std::string const& path, std::vector<std::string>& notes) {
-  table const loaded = load(path);
-  take_notes(path, loaded, notes);
+namespace {
+matrix<double> in_double(table const& loaded) {
   return loaded.visit([](auto const& rows) {
     matrix<double> result(rows.rows(), rows.cols());
     for (index i = 0; i < rows.rows(); ++i) std::copy_n(rows.row(i), rows.cols(), result.row(i));
     return result;
   });
+}
+} // namespace
+
+table of_unit_length(std::string const& path, table const& loaded, int threads) {
+  matrix<double> rows = in_double(loaded);
+  try {
+    normalise_rows(rows, threads);
+  } catch (error const& e) {
+    throw error(fmt::format("{}: {}", path, e.what()));
+  }
+  table result(std::move(rows));
+  result.names = loaded.names, result.notes = loaded.notes;
+  return result;
+}
+
+matrix<double> load_centroids(std::string const& path, std::vector<std::string>& notes) {
+  table const loaded = load(path);
+  take_notes(path, loaded, notes);
+  return in_double(loaded);
 }
 
 void complain(std::string_view text) {

@@ -127,9 +127,14 @@ void run_fit_command(fit_settings& settings) {
   progress watcher(settings.quiet, settings.verbose);
   stopwatch const watch;
   watcher.phase("reading " + settings.data.path);
-  table const data = load(settings.data.path, how);
+  table data = load(settings.data.path, how);
   std::vector<std::string> notes;
   take_notes(settings.data.path, data, notes);
+  if (settings.fit.spherical) {
+    data = of_unit_length(settings.data.path, data, how.threads);
+    if (settings.verbose)
+      notes.push_back(fmt::format("note: {}: rows were divided by their lengths", settings.data.path));
+  }
   std::vector<double> const weights =
       settings.weights.empty() ? std::vector<double>{} : load_vector(settings.weights, settings.fit.threads);
   if (!settings.initial_centroids.empty())
@@ -144,6 +149,7 @@ void run_fit_command(fit_settings& settings) {
   run.seed = settings.fit.seed;
   run.threads = settings.fit.threads == 0 ? available_threads() : settings.fit.threads;
   run.restarts = settings.fit.restarts;
+  run.spherical = settings.fit.spherical;
   run.load_seconds = watch.seconds();
   watcher.clear();
   if (!settings.quiet)

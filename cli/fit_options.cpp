@@ -26,6 +26,8 @@ void add_clustering(CLI::App& app, fit_settings& s) {
                      "centroid stays)");
   empty->type_name("WORD")->capture_default_str();
   app.add_flag("-e,--allow-empty", s.allow_empty, "The same as --empty keep")->excludes(empty);
+  app.add_flag("--spherical", s.fit.spherical,
+               "By angle: divide points by their lengths, and in each iteration the means of clusters");
   app.add_option("--weights", s.weights, "One weight a point, 0 or more, in a file of one column")
       ->type_name("FILE");
 }

@@ -15,7 +15,7 @@ struct predict_settings {
   data_file data;
   std::string centroids, labels_out;
   int threads = 0;
-  bool quiet = false;
+  bool spherical = false, quiet = false;
 };
 
 void run_predict(predict_settings const& settings) {
@@ -26,9 +26,10 @@ void run_predict(predict_settings const& settings) {
   check_outputs({{"--labels-out", settings.labels_out, {".csv", ".tsv", ".txt", ".npy"}}},
                 {{"the data", settings.data.path}, {"--centroids", settings.centroids}});
   stopwatch const watch;
-  table const data = load(settings.data.path, how);
+  table data = load(settings.data.path, how);
   std::vector<std::string> notes;
   take_notes(settings.data.path, data, notes);
+  if (settings.spherical) data = of_unit_length(settings.data.path, data, settings.threads);
   matrix<double> const centroids = load_centroids(settings.centroids, notes);
   if (centroids.cols() != data.cols())
     throw error(fmt::format("{} has {} columns, but the centroids in {} have {}", settings.data.path,
@@ -54,6 +55,8 @@ void add_predict(CLI::App& app) {
       ->add_option("--centroids", settings->centroids,
                    "The centroids, a row a cluster, as fit writes them (required)")
       ->type_name("FILE");
+  predict->add_flag("--spherical", settings->spherical,
+                    "Divide points by their lengths, as fit --spherical does");
   add_threads(*predict, settings->threads);
   predict
       ->add_option(

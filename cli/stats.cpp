@@ -105,6 +105,7 @@ nlohmann::ordered_json stats(run_record const& run) {
                               {"k", run.k},
                               {"algorithm", r.algorithm},
                               {"tree", r.tree},
+                              {"spherical", run.spherical},
                               {"seed", run.seed},
                               {"threads", run.threads},
                               {"iterations", r.iterations},

@@ -18,6 +18,7 @@ struct run_record {
   std::uint64_t seed = 0;
   int threads = 1;
   index restarts = 1;
+  bool spherical = false;
   kopse::result result;
   double load_seconds = 0, write_seconds = 0;
   double pass_seconds = 0; ///< 0 = not measured

@@ -40,6 +40,7 @@ nb::dict stats_of(result const& r, index n, index d, options const& o) {
   out["algorithm"] = r.algorithm;
   out["tree"] = r.tree;
   out["choices"] = choices;
+  out["spherical"] = o.spherical;
   out["seed"] = o.seed;
   out["iterations"] = r.iterations;
   out["converged"] = r.converged();
@@ -100,6 +101,7 @@ void bind_options(nb::module_& m) {
       .def_rw("seed", &options::seed)
       .def_rw("max_iter", &options::max_iter)
       .def_rw("tol", &options::tol)
+      .def_rw("spherical", &options::spherical)
       .def_rw("verify", &options::verify)
       .def(
           "keep_empty",

@@ -13,8 +13,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from . import _core
 from ._arrays import Rows, as_centers, as_weights, compact, expect_numbers, refuse_masked, refuse_sparse
-from ._functions import KMeansResult
-from ._settings import threads
+from ._functions import KMeansResult, on_sphere
+from ._settings import as_bool, threads
 from ._tree import Tree
 from ._warnings import ConvergenceWarning, warn
 
@@ -27,6 +27,7 @@ class BaseClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
     """A clusterer with centers. Of a fitted one only ``cluster_centers_`` is needed."""
 
     n_jobs: int | None
+    spherical: bool = False
     cluster_centers_: npt.NDArray[np.float64]
     labels_: npt.NDArray[np.int32]
     inertia_: float
@@ -71,7 +72,7 @@ class BaseClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
             For values that are not finite (naming row and column) and for another number of columns.
         """
         rows = self._new_rows(X)
-        return _core.predict(rows, self._centers(rows), threads(self.n_jobs))
+        return _core.predict(self._placed(rows, X), self._centers(rows), threads(self.n_jobs))
 
     def transform(self, X: Any) -> Rows:
         """Distances from each row to each center, not squared.
@@ -86,7 +87,8 @@ class BaseClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
             float32 if X is, else float64.
         """
         rows = self._new_rows(X)
-        return _core.distances(rows, self._centers(rows), threads(self.n_jobs))
+        distances = _core.distances(self._placed(rows, X), self._centers(rows), threads(self.n_jobs))
+        return distances.astype(rows.dtype, copy=False)
 
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Rows:
         """Fit, and transform the same rows.
@@ -119,7 +121,7 @@ class BaseClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         """
         rows = self._new_rows(X)
         weights = as_weights(sample_weight, rows.shape[0])
-        return -_core.inertia(rows, self._centers(rows), weights, threads(self.n_jobs))
+        return -_core.inertia(self._placed(rows, X), self._centers(rows), weights, threads(self.n_jobs))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -144,6 +146,9 @@ class BaseClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
     def _new_rows(self, X: Any) -> Rows:
         check_is_fitted(self)
         return self._rows(X, reset=False)
+
+    def _placed(self, rows: Rows, X: Any) -> Rows:
+        return on_sphere(rows, X, threads(self.n_jobs)) if as_bool(self.spherical, "spherical") else rows
 
     def _centers(self, rows: Rows) -> npt.NDArray[np.float64]:
         # Whoever keeps nothing but centers may set them on a new object, in whatever type.

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _core
-from ._arrays import as_centers, as_rows, as_weights
+from ._arrays import Rows, as_centers, as_rows, as_weights
 from ._progress import Callback, Progress
 from ._settings import as_int, options, seed_of
 from ._tree import Tree
@@ -73,6 +73,7 @@ def kmeans(
     tree: str = "kd",
     leaf_size: int = 40,
     empty_clusters: str = "relocate",
+    spherical: bool = False,
     n_jobs: int | None = None,
     verify: bool = False,
     verbose: int = 0,
@@ -109,6 +110,9 @@ def kmeans(
         Most rows in a leaf of the tree.
     empty_clusters : {'relocate', 'keep'}
         An empty cluster takes the row farthest from its own center, or stays where it is.
+    spherical : bool
+        By angle: of the rows divided by their lengths, in a copy in float64, and centers of length 1; the inertia is
+        the sum of 2·(1 - cosine). A row of zeros is an error. The rows of a `Tree` must have length 1 already.
     n_jobs : int or None
         Threads; None: all cores. Does not change the result.
     verify : bool
@@ -161,8 +165,10 @@ def kmeans(
         raise ValueError(f"n_samples={n} should be >= k={k}.")
     o = options(
         k=k, d=d, algorithm=algorithm, tree=tree, leaf_size=leaf_size, max_iter=max_iter, tol=tol, n_init=n_init,
-        trials=candidates, empty_clusters=empty_clusters, n_jobs=n_jobs, verify=verify,
+        trials=candidates, empty_clusters=empty_clusters, n_jobs=n_jobs, spherical=spherical, verify=verify,
     )  # fmt: skip
+    if o.spherical:
+        rows = on_sphere(rows, X, o.threads)
     if isinstance(init, str):
         o.init = init
         o.seed = seed_of(random_state)
@@ -173,6 +179,14 @@ def kmeans(
     for message in run.warnings:
         warn(message, ConvergenceWarning)
     return run
+
+
+def on_sphere(rows: Rows, X: Any, n_threads: int) -> Rows:
+    """The rows of X divided by their lengths; those of a tree stay as it knows them, and must have length 1."""
+    if not isinstance(X, Tree):
+        return _core.normalised(rows, n_threads)
+    _core.expect_unit_length(rows, n_threads)
+    return rows
 
 
 def kmeans_plusplus(

@@ -59,6 +59,10 @@ class KMeans(BaseClusterer):
         Does not change the result.
     empty_clusters : {'relocate', 'keep'}, default='relocate'
         An empty cluster takes the row farthest from its own center, or stays where it is.
+    spherical : bool, default=False
+        By angle: of the rows divided by their lengths, in a copy in float64, and centers of length 1. So do `predict`,
+        `transform` and `score`; `init` is divided too, and a callable sees the divided rows. The inertia is the sum of
+        2·(1 - cosine). A row of zeros is an error. The rows of a `Tree` must have length 1 already.
     callback : callable or None, default=None
         ``callback(iteration, record)`` after each iteration, in the calling thread; what it raises ends the fit.
         `record` is an entry of ``stats_['trace']``.
@@ -120,6 +124,7 @@ class KMeans(BaseClusterer):
         leaf_size: int = 40,
         n_jobs: int | None = None,
         empty_clusters: str = "relocate",
+        spherical: bool = False,
         callback: Callback | None = None,
     ) -> None:
         self.n_clusters = n_clusters
@@ -135,6 +140,7 @@ class KMeans(BaseClusterer):
         self.leaf_size = leaf_size
         self.n_jobs = n_jobs
         self.empty_clusters = empty_clusters
+        self.spherical = spherical
         self.callback = callback
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> KMeans:
@@ -157,7 +163,7 @@ class KMeans(BaseClusterer):
         ------
         ValueError
             For values that are not finite or beyond 1e150 (naming row and column), weights that are negative or
-            all 0, fewer rows than clusters, and any parameter that cannot be.
+            all 0, fewer rows than clusters, and any parameter that cannot be. If `spherical`, for a row of zeros.
         TypeError
             For sparse data.
 
@@ -174,7 +180,9 @@ class KMeans(BaseClusterer):
         o = options(
             k=k, d=d, algorithm=self.algorithm, tree=self.tree, leaf_size=self.leaf_size, max_iter=self.max_iter,
             tol=self.tol, n_init=self._runs(), empty_clusters=self.empty_clusters, n_jobs=self.n_jobs,
+            spherical=self.spherical,
         )  # fmt: skip
+        rows = self._placed(rows, X)
         weights = as_weights(sample_weight, n)
         built = X._built if isinstance(X, Tree) else None
         with Progress(self.verbose, self.callback, n, k, o.max_iter, o.restarts) as progress:

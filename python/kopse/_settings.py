@@ -153,6 +153,7 @@ def options(
     n_init: Any = 1,
     trials: Any = None,
     trials_name: str = "candidates",
+    spherical: Any = False,
     verify: Any = False,
 ) -> _core.Options:
     """The library's options; ValueError for what cannot be, naming the parameter."""
@@ -166,5 +167,6 @@ def options(
     o.threads = threads(n_jobs)
     o.candidates = 0 if trials is None else as_int(trials, trials_name, 1, 2**31)  # 0: 2 + ln k, as scikit-learn
     o.restarts = as_int(n_init, "n_init", 1, 2**31)
+    o.spherical = as_bool(spherical, "spherical")
     o.verify = as_bool(verify, "verify")
     return o
