@@ -38,8 +38,9 @@ std::string convergence(run_record const& run) {
   svg::chart const right{"Labels changed", "iteration", "points", {changed}, true};
   return "<div class=\"pair\">\n"
          + figure({svg::draw(left, half_page, chart_height),
-                   "Sum of squared distances of all points to the means "
-                   "of their clusters, at the end of each iteration."})
+                   fmt::format("Sum of squared distances of all points to the means of their clusters{}, "
+                               "at the end of each iteration.",
+                               run.spherical ? ", divided by their lengths" : "")})
          + figure({svg::draw(right, half_page, chart_height),
                    "Points whose nearest centroid is another one than in the iteration before."})
          + "</div>\n";

@@ -18,7 +18,7 @@ struct seed_settings {
   index k = 0;
   seeding_options seeding;
   std::string weights, centroids_out, rows_out, stats;
-  bool quiet = false;
+  bool spherical = false, quiet = false;
 };
 
 load_options check_settings(seed_settings& settings) {
@@ -64,17 +64,19 @@ void write_outputs(seed_settings const& settings, table const& data, seeding_res
 void run_seed(seed_settings& settings) {
   load_options const how = check_settings(settings);
   stopwatch const watch;
-  table const data = load(settings.data.path, how);
+  table data = load(settings.data.path, how);
   std::vector<std::string> notes;
   take_notes(settings.data.path, data, notes);
+  if (settings.spherical) data = of_unit_length(settings.data.path, data, settings.seeding.threads);
   std::vector<double> const weights = settings.weights.empty()
                                           ? std::vector<double>{}
                                           : load_vector(settings.weights, settings.seeding.threads);
   if (!settings.quiet)
     for (std::string const& note : notes) complain(note);
-  seeding_result const found = data.visit([&](auto const& rows) {
+  seeding_result found = data.visit([&](auto const& rows) {
     return seed(point_set(rows, std::span(weights)), settings.k, settings.seeding);
   });
+  if (settings.spherical) normalise_rows(found.centroids, settings.seeding.threads);
   write_outputs(settings, data, found);
   for (std::string const& warning : found.warnings) complain("warning: " + warning);
   if (settings.quiet) return;
@@ -95,6 +97,8 @@ void add_method(CLI::App& app, seed_settings& s) {
   add_draws(app, s.seeding.seed, s.seeding.candidates);
   add_number(app, "--restart", s.seeding.restart, index{0},
              "Which start of this seed, from 0: that of restart 0, 1, ... of kopse fit", most_starts - 1);
+  app.add_flag("--spherical", s.spherical,
+               "Divide points and centroids by their lengths, as fit --spherical does");
   app.add_option("--weights", s.weights, "One weight a point, 0 or more, in a file of one column")
       ->type_name("FILE");
   add_number(app, "--rounds", s.seeding.rounds, index{1}, "k-means||: rounds of drawing", most_draws);
