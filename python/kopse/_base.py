@@ -88,7 +88,7 @@ class BaseClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         """
         rows = self._new_rows(X)
         distances = _core.distances(self._placed(rows, X), self._centers(rows), threads(self.n_jobs))
-        return distances.astype(rows.dtype, copy=False)
+        return distances.astype(np.float32, copy=False) if rows.dtype == np.float32 else distances
 
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Rows:
         """Fit, and transform the same rows.
