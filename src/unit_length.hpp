@@ -6,8 +6,8 @@
 
 namespace kopse {
 
-/// Rows may differ from length 1 by half of this, so a row at a squared distance below its square is at its
-/// centroid but for its length.
+/// By how much the squared length of a row may differ from 1; its length by half. What is nearer to its
+/// centroid than this may differ from it in length alone.
 inline constexpr double unit_tolerance = 1e-6;
 
 /// Divides x, all finite, by its length, unless it has length 1 but for rounding: what was divided once stays
