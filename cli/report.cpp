@@ -152,6 +152,10 @@ std::string run_table(nlohmann::ordered_json const& stats) {
   for (auto const& [key, value] : stats.items()) {
     if (value.is_object())
       for (auto const& [part, seconds] : value.items()) row(key + ": " + part, seconds);
+    else if (key == "choices")
+      for (auto const& choice : value)
+        row(fmt::format("from iteration {}", choice["iteration"].get<index>()),
+            choice["algorithm"].get<std::string>() + ": " + choice["why"].get<std::string>());
     else if (!value.is_array() && (key != "pass_seconds" || value > 0)) // measured for --stats only
       row(key, value);
   }
@@ -194,7 +198,8 @@ std::string key_figures(run_record const& run) {
        {duration(run.load_seconds + r.seconds.tree + r.seconds.seed + r.seconds.iterate),
         "from file to result"},
        {fmt::format("{:.2f} %", pruned), "of all distances avoided"},
-       {r.algorithm, r.tree.empty() ? "algorithm" : "algorithm, " + r.tree + " tree"}});
+       {r.choices.empty() ? r.algorithm : r.choices.back().algorithm,
+        r.tree.empty() ? "algorithm" : "algorithm, " + r.tree + " tree"}});
 }
 
 } // namespace

@@ -65,7 +65,7 @@ test_version() {
 test_summary() {
   run fit four.csv -k 2 -o centroids.csv -l labels.csv
   expect_rc 0
-  for line in 'n: 4' 'd: 1' 'k: 2' 'algorithm: dualtree \(kd tree\)' 'iterations: [0-9]+' \
+  for line in 'n: 4' 'd: 1' 'k: 2' 'algorithm: auto: line' 'iterations: [0-9]+' \
     'converged: yes \(no label changed\)' 'inertia: 1' 'seconds: .*load.*tree.*seed.*iterate.*write' \
     'wrote: centroids.csv' 'wrote: labels.csv'; do
     expect_out "^$line"
@@ -118,8 +118,8 @@ prunes() {
 }
 
 test_groups_and_bisector_are_heard() {
-  [ "$(prunes bisector)" -gt 0 ] || fail 'the bisector rule never held'
-  [ "$(prunes bisector --bisector off)" = 0 ] || fail '--bisector off'
+  [ "$(prunes bisector -a dualtree)" -gt 0 ] || fail 'the bisector rule never held'
+  [ "$(prunes bisector -a dualtree --bisector off)" = 0 ] || fail '--bisector off'
   [ "$(prunes group -a yinyang --groups 1)" = 0 ] || fail 'a single group has no other to be passed over'
   [ "$(prunes group -a yinyang --groups 5)" = "$(prunes group -a yinyang)" ] || fail 'a tenth of 50 is 5'
   [ "$(prunes group -a yinyang --groups 25)" -gt "$(prunes group -a yinyang)" ] || fail 'more groups, more prunes'
@@ -330,8 +330,23 @@ test_predict() {
   run predict four.csv --centroids c.csv -l got.csv && expect_error 1 'four.csv has 1 column.* 3'
 }
 
+test_auto_says_what_it_chose() {
+  run fit points.csv -k 10 --stats stats.json
+  expect_out '^algorithm: auto: lloyd$'
+  [ "$(stats '["algorithm"]') $(stats '["tree"]')" = 'auto ' ] || fail 'names'
+  [ "$(stats '["choices"]')" = "[{'iteration': 1, 'algorithm': 'lloyd', 'why': 'little work'}]" ] || fail 'choices'
+  run fit points.csv -k 200 --tree ball --stats stats.json --report page.html
+  expect_out '^algorithm: auto: frontier \(ball tree\)$'
+  [ "$(stats '["tree"]') $(stats '["choices"][0]["why"]')" = 'ball few columns' ] || fail 'the tree'
+  grep -q 'few columns' page.html || fail 'the page does not say why'
+  run fit points.csv --columns 1 -k 200 -a auto
+  expect_out '^algorithm: auto: line$'
+  run fit points.csv -k 200 -q -a lloyd --stats stats.json
+  [ "$(stats '.get("choices")')" = None ] || fail 'lloyd chooses nothing'
+}
+
 test_stats() {
-  run fit points.csv -k 10 -q --seed 7 --threads 2 --stats stats.json
+  run fit points.csv -k 10 -q --seed 7 --threads 2 -a dualtree --stats stats.json
   expect_rc 0
   python3 -m json.tool stats.json >/dev/null || fail 'not JSON'
   [ "$(stats '["n"]') $(stats '["d"]') $(stats '["k"]')" = '3000 3 10' ] || fail 'n, d, k'

@@ -123,7 +123,7 @@ def choose_k(
     if not isinstance(init, str):
         raise ValueError("init must be a name: no centers fit every k")
     o = options(
-        k=largest, d=d, algorithm=algorithm, tree=tree, leaf_size=leaf_size, max_iter=max_iter, tol=tol, n_init=n_init,
+        k=largest, algorithm=algorithm, tree=tree, leaf_size=leaf_size, max_iter=max_iter, tol=tol, n_init=n_init,
         trials=candidates, empty_clusters=empty_clusters, n_jobs=n_jobs,
     )  # fmt: skip
     o.init = init

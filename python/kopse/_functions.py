@@ -103,7 +103,7 @@ def kmeans(
     candidates : int or None
         Rows that k-means++ draws for each center, to take the best of them; None: 2 + ln k. (``kopse fit`` draws 1.)
     algorithm : str
-        'auto' or one of ``kopse._core.algorithms`` (docs/algorithms.md). All give the same bits.
+        One of ``kopse._core.algorithms`` (docs/algorithms.md). All give the same bits.
     tree : str
         One of ``kopse._core.trees`` (docs/space_trees.md).
     leaf_size : int
@@ -164,7 +164,7 @@ def kmeans(
     if k > n:
         raise ValueError(f"n_samples={n} should be >= k={k}.")
     o = options(
-        k=k, d=d, algorithm=algorithm, tree=tree, leaf_size=leaf_size, max_iter=max_iter, tol=tol, n_init=n_init,
+        k=k, algorithm=algorithm, tree=tree, leaf_size=leaf_size, max_iter=max_iter, tol=tol, n_init=n_init,
         trials=candidates, empty_clusters=empty_clusters, n_jobs=n_jobs, spherical=spherical, verify=verify,
     )  # fmt: skip
     if o.spherical:
@@ -248,7 +248,7 @@ def kmeans_plusplus(
     if k > n:
         raise ValueError(f"n_samples={n} should be >= n_clusters={k}.")
     o = options(
-        k=k, d=d, algorithm="auto", tree=tree, leaf_size=leaf_size, max_iter=1, tol=0, empty_clusters="relocate",
+        k=k, algorithm="auto", tree=tree, leaf_size=leaf_size, max_iter=1, tol=0, empty_clusters="relocate",
         n_jobs=n_jobs, trials=n_local_trials, trials_name="n_local_trials",
     )  # fmt: skip
     o.seed = seed_of(random_state)

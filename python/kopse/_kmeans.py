@@ -48,8 +48,8 @@ class KMeans(BaseClusterer):
     copy_x : bool, default=True
         For compatibility. X is never written to.
     algorithm : str, default='auto'
-        'auto' or one of ``kopse._core.algorithms`` (docs/algorithms.md). All give the same bits; 'auto' is 'frontier' up to
-        8 columns, else 'hamerly' up to 15 clusters and 'lloyd' beyond.
+        One of ``kopse._core.algorithms`` (docs/algorithms.md). All give the same bits; 'auto' chooses
+        among them, and ``stats_['choices']`` says what and why.
     tree : str, default='kd'
         One of ``kopse._core.trees`` (docs/space_trees.md), for algorithms that use one.
     leaf_size : int, default=40
@@ -178,7 +178,7 @@ class KMeans(BaseClusterer):
         if n < k:
             raise ValueError(f"n_samples={n} should be >= n_clusters={k}.")
         o = options(
-            k=k, d=d, algorithm=self.algorithm, tree=self.tree, leaf_size=self.leaf_size, max_iter=self.max_iter,
+            k=k, algorithm=self.algorithm, tree=self.tree, leaf_size=self.leaf_size, max_iter=self.max_iter,
             tol=self.tol, n_init=self._runs(), empty_clusters=self.empty_clusters, n_jobs=self.n_jobs,
             spherical=self.spherical,
         )  # fmt: skip

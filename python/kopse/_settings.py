@@ -14,8 +14,6 @@ import numpy as np
 from . import _core
 
 EMPTY_POLICIES = ("relocate", "keep")
-FEW_COLUMNS = 8  # where trees pay (docs/algorithms.md)
-FEW_CLUSTERS = 15  # from 16 on brute force is screened in float32
 MANY_THREADS = 64  # as many may be asked for where there are fewer cores
 
 
@@ -104,15 +102,11 @@ def threads(n_jobs: int | None) -> int:
     return min(max(0, jobs), max(MANY_THREADS, 4 * _core.available_threads()))
 
 
-def choose_algorithm(algorithm: Any, k: int, d: int) -> str:
-    """A name, 'auto' resolved: by trees in few columns, else by bounds on points or brute force. The result is the same."""
-    if not isinstance(algorithm, str):
-        raise ValueError(f"algorithm must be a name: 'auto' or one of {', '.join(_core.algorithms)}. Got {algorithm!r} instead.")
-    if algorithm != "auto":
-        return algorithm
-    if d <= FEW_COLUMNS:
-        return "frontier"
-    return "hamerly" if k <= FEW_CLUSTERS else "lloyd"
+def as_algorithm(value: Any) -> str:
+    """A name; the library knows which there are."""
+    if not isinstance(value, str):
+        raise ValueError(f"algorithm must be one of {', '.join(map(repr, _core.algorithms))}. Got {value!r} instead.")
+    return value
 
 
 def seed_of(random_state: Any) -> int:
@@ -142,7 +136,6 @@ def random_state_of(random_state: Any) -> np.random.RandomState:
 def options(
     *,
     k: int,
-    d: int,
     algorithm: Any,
     tree: Any,
     leaf_size: Any,
@@ -158,7 +151,7 @@ def options(
 ) -> _core.Options:
     """The library's options; ValueError for what cannot be, naming the parameter."""
     o = _core.Options()
-    o.algorithm = choose_algorithm(algorithm, k, d)
+    o.algorithm = as_algorithm(algorithm)
     o.tree = as_tree(tree)
     o.leaf_size = as_int(leaf_size, "leaf_size", 1, 2**62)
     o.max_iter = as_int(max_iter, "max_iter", 1, 2**62)

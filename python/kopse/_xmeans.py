@@ -126,7 +126,7 @@ class XMeans(BaseClusterer):
         if not isinstance(self.init, str):
             raise ValueError(f"init must be a name: one of {', '.join(map(repr, _core.inits))}. Got {self.init!r} instead.")
         o = options(
-            k=least, d=d, algorithm=self.algorithm, tree=self.tree, leaf_size=self.leaf_size, max_iter=self.max_iter,
+            k=least, algorithm=self.algorithm, tree=self.tree, leaf_size=self.leaf_size, max_iter=self.max_iter,
             tol=self.tol, n_init=self.n_init, empty_clusters=self.empty_clusters, n_jobs=self.n_jobs,
         )  # fmt: skip
         o.init = self.init
