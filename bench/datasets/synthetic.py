@@ -9,13 +9,18 @@ uniform   1,000,000 x 3: evenly spread in the unit cube; no clusters to find.
 power     2,075,259 x 7: a made-up household's electricity, minute by minute, with the columns,
           the rounding and so the many ties and duplicate rows of the UCI set 'Individual
           household electric power consumption'. In order of time, as that set is.
+phy       150,000 x 78: made-up particle events of two classes that overlap, like the set of the KDD
+          Cup 2004: a few factors behind all columns, scales from 0.01 to 1000, skewed and rounded
+          values, counts, zeros and 999 for what was not measured, columns that hardly vary.
+cloud     2,048 x 10: made-up features of squares of two satellite images, like the UCI set 'Cloud':
+          a few kinds of cloud, mean, greatest and least brightness that go together, texture.
 
-Rows of the first three are in random order. The output is float64, NAME-NxD.npy in the cache
+Rows of all but power are in random order. The output is float64, NAME-NxD.npy in the cache
 folder ($KOPSE_CACHE or ~/.cache/kopse) unless --out says otherwise.
 
 The same flags give the same data. The random numbers are of NumPy's RandomState, which NumPy
-promises never to change. Only in birch3 and power, which need logarithms, may a last digit differ
-between machines; the sha256 sum that is printed tells.
+promises never to change. Only in birch3, power, phy and cloud, which need logarithms, may a last
+digit differ between machines; the sha256 sum that is printed tells.
 
 Needs: Python 3.11, numpy.
 """
@@ -33,6 +38,8 @@ SIZES = {
     "fractal": (2_000_000, 3, 1978),
     "uniform": (1_000_000, 3, 1),
     "power": (2_075_259, 7, 2006),
+    "phy": (150_000, 78, 2004),
+    "cloud": (2_048, 10, 1989),
 }
 
 
@@ -43,7 +50,7 @@ def main():
     options.add_argument("name", choices=SIZES, help="the data set to make")
     options.add_argument("--n", type=positive, help="rows, instead of the number above")
     options.add_argument(
-        "--d", type=positive, help="columns, likewise; power always has 7, fractal at most 6"
+        "--d", type=positive, help="columns, likewise; power always has 7, cloud 10, fractal at most 6"
     )
     options.add_argument("--seed", type=int, help="another seed, for another set of the same kind")
     options.add_argument("--out", type=Path, metavar="OUT.npy", help="where to write it")
@@ -51,8 +58,8 @@ def main():
 
     n, d, seed = SIZES[chosen.name]
     n, d = chosen.n or n, chosen.d or d
-    if chosen.name == "power" and d != 7:
-        options.error("power always has 7 columns")
+    if chosen.name in ("power", "cloud") and d != SIZES[chosen.name][1]:
+        options.error(f"{chosen.name} always has {SIZES[chosen.name][1]} columns")
     if chosen.name == "fractal" and d > 6:
         options.error("fractal has at most 6 columns")
 
@@ -60,8 +67,9 @@ def main():
     if chosen.seed is not None and chosen.seed != seed:
         seed = chosen.seed
         name += f"-seed{seed}"
-    makers = {"birch3": birch3, "fractal": fractal, "uniform": uniform, "power": power}
-    rows = makers[chosen.name](n, d, np.random.RandomState(seed))
+    makers = (birch3, fractal, uniform, power, phy, cloud)
+    make = next(maker for maker in makers if maker.__name__ == chosen.name)
+    rows = make(n, d, np.random.RandomState(seed))
     assert rows.shape == (n, d) and rows.dtype == np.float64 and np.isfinite(rows).all()
     save(chosen.out or cache_folder() / f"{name}.npy", rows)
 
@@ -202,6 +210,73 @@ def drift(n, random, minutes):
         knots = random.standard_normal(n // scale + 2)
         total += np.interp(np.arange(n) / scale, np.arange(len(knots)), knots)
     return total * np.sqrt(1.5 / len(minutes))  # interpolating leaves 2/3 of the variance
+
+
+def phy(n, d, random, factors=6):
+    """Every column is a weighted sum of the factors and a noise of its own, made into one of six
+    kinds of value, on a scale of its own. The classes differ by half a deviation or so in half of
+    the factors. 999 stands for what was not measured, in one event of six for all such columns.
+    """
+    signal = random.random_sample(n) < 0.5
+    hidden = random.standard_normal((n, factors))
+    hidden[:, ::2] += 0.6 * signal[:, None]
+    unmeasured = random.random_sample(n) < 1 / 6
+
+    kinds = np.array(["plain"] * 5 + ["skewed"] * 4 + ["count", "zeros", "999", "rare"])
+    kinds = random.permutation(np.resize(kinds, d))
+    rows = np.empty((n, d))
+    for column, kind in enumerate(kinds):
+        loadings = random.standard_normal(factors)
+        noise = 0.3 + 0.7 * random.random_sample()
+        scale = 10 ** (5 * random.random_sample() - 2)
+        value = noise * random.standard_normal(n)
+        for factor, loading in enumerate(loadings):
+            value += loading / np.sqrt(factors) * hidden[:, factor]
+        rows[:, column] = as_kind(kind, value, scale, unmeasured, random)
+    return rows
+
+
+def as_kind(kind, value, scale, unmeasured, random):
+    """A column of phy from about standard normal numbers."""
+    if kind == "count":
+        return np.floor(np.exp(0.7 * value + 1))
+    if kind == "rare":
+        return np.where(random.random_sample(len(value)) < 0.004, np.round(np.abs(value), 1), 0)
+    if kind == "skewed":
+        value = np.exp(0.8 * value)
+    steps = 10.0 ** (3 - np.floor(np.log10(scale)))  # three digits behind that of the scale
+    value = to_step(scale * value, steps)
+    if kind == "zeros":
+        return np.where(value > 0, value, 0)
+    return np.where(unmeasured, 999, value) if kind == "999" else value
+
+
+# The squares of a satellite image, and their columns, in units of brightness:
+#   visible: mean, greatest, least, mean distribution, contrast, entropy, second angular moment
+#   infrared: mean, greatest, least
+
+
+def cloud(n, d, random):
+    """Five kinds of square, from clear sky to high, thick cloud: how bright and how cold it is, how
+    uneven, and how many of the squares it is. Texture follows from the unevenness.
+    """
+    bright = np.array([18.0, 40.0, 70.0, 110.0, 165.0])
+    warm = np.array([215.0, 190.0, 200.0, 150.0, 95.0])
+    rough = np.array([1.2, 4.0, 9.0, 14.0, 6.0])
+    kind = np.searchsorted(np.cumsum([0.3, 0.2, 0.2, 0.2]), random.random_sample(n))
+
+    uneven = rough[kind] * np.exp(0.45 * random.standard_normal(n))
+    visible = bright[kind] * np.exp(0.15 * random.standard_normal(n))
+    infrared = warm[kind] + 9 * random.standard_normal(n) - 0.15 * (visible - bright[kind])
+    above, below, hotter, colder = (1.5 + np.abs(random.standard_normal((4, n)))) * uneven
+
+    contrast = uneven * uneven * np.exp(0.5 * random.standard_normal(n))
+    entropy = 1.2 + 0.9 * np.log1p(uneven) + 0.08 * random.standard_normal(n)
+    moment = np.exp(-entropy) * np.exp(0.1 * random.standard_normal(n))
+    columns = [visible, visible + above, np.maximum(visible - below, 0), 0.11 * uneven]
+    columns += [contrast, entropy, moment, infrared, infrared + hotter, infrared - colder]
+    steps = [10, 1, 1, 10_000, 10_000, 10_000, 10_000, 10, 1, 1]
+    return np.column_stack([to_step(column, step) for column, step in zip(columns, steps)])
 
 
 if __name__ == "__main__":
