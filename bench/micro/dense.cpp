@@ -97,63 +97,69 @@ job time_least_scores(index d) {
   return job_of(run, {.run = {}, .items = pairs, .flops = 2 * t->dims() * pairs, .bound = roof::fma_float});
 }
 
-// Bounds of t groups, one in sixteen of them below the limit.
+// Bounds of some rows and t groups, one in sixteen of them below the limit.
 struct bounds {
-  index t;
-  float limit = 1.0f / 16;
-  std::vector<float> lower, meters, least;
-  std::vector<std::int32_t> out;
+  static constexpr index rows = 16;
+  index t, stride;
+  std::vector<float> lower, meters, least, upper;
+  std::vector<std::int32_t> out, slots, asked, opened;
+  std::vector<index> row;
   explicit bounds(index groups)
-      : t(groups), lower(numbers<float>(groups, 4)), meters(at(groups), 0.0f),
-        least(numbers<float>(groups, 5)), out(at(groups + block)) {}
-  double count() const { return static_cast<double>(t); }
+      : t(groups), stride(dense::whole_groups(groups)), lower(numbers<float>(rows * stride, 4)),
+        meters(at(stride), 0.0f), least(numbers<float>(stride, 5)), upper(at(rows), 1.0f / 16), out(at(rows)),
+        slots(at(groups * dense::most_rows)), asked(at(groups)), opened(at(rows)), row(at(rows)) {
+    std::iota(row.begin(), row.end(), 0);
+  }
+  dense::bounds_view view() { return {lower.data(), meters.data(), meters.data(), t}; }
+  double count() const { return static_cast<double>(rows * t); }
 };
 
-job time_not_above(index groups) {
+// None is left.
+job time_sift(index groups) {
   auto const b = std::make_shared<bounds>(groups);
-  std::vector<std::int32_t> expected;
-  for (index g = 0; g < groups; ++g)
-    if (b->lower[at(g)] <= b->limit) expected.push_back(static_cast<std::int32_t>(g));
-  auto const run = [b] {
-    return dense::not_above(b->lower.data(), b->meters.data(), b->t, b->limit, b->out.data());
-  };
-  check(run() == std::ssize(expected), "how many groups");
-  check(std::equal(expected.begin(), expected.end(), b->out.begin()), "which groups");
+  std::fill(b->upper.begin(), b->upper.end(), -0.5f);
+  auto const run = [b] { return dense::sift(b->view(), 0, bounds::rows, b->upper.data(), b->out.data()); };
+  float& last = b->lower[at(2 * b->stride + groups - 1)];
+  last = -1;
+  check(run() == 1 && b->out[0] == 2, "the row that is left");
+  last = 1;
+  check(run() == 0, "no row");
   return job_of([run] { benchmark::DoNotOptimize(run()); },
                 {.run = {}, .items = b->count(), .bytes = 8 * b->count(), .bound = roof::read});
 }
 
-// None is.
-job time_any(index groups) {
+job time_ask(index groups) {
   auto const b = std::make_shared<bounds>(groups);
-  float& last = b->lower.back();
-  last = -1;
-  auto const run = [b] { return dense::any_not_above(b->lower.data(), b->meters.data(), b->t, -0.5f); };
-  check(run(), "a group");
-  last = 1;
-  check(!run(), "no group");
-  return job_of([run] { benchmark::DoNotOptimize(run()); },
-                {.run = {}, .items = b->count(), .bytes = 8 * b->count(), .bound = roof::read});
+  auto const run = [b] {
+    std::fill(b->asked.begin(), b->asked.end(), 0);
+    dense::ask(b->view(), bounds::rows, b->row.data(), b->upper.data(),
+               {b->slots.data(), b->asked.data(), b->opened.data()});
+  };
+  run();
+  for (index g = 0; g < groups; ++g) {
+    std::int32_t const* slot = b->slots.data() + g * dense::most_rows;
+    for (std::int32_t i = 0; i < bounds::rows; ++i)
+      if (b->lower[at(i * b->stride + g)] <= dense::limit_of(b->upper[at(i)]))
+        check(*slot++ == i, "a row that asks");
+    check(slot - (b->slots.data() + g * dense::most_rows) == b->asked[at(g)], "how many ask");
+  }
+  return job_of(run, {.run = {}, .items = b->count(), .bytes = 8 * b->count(), .bound = roof::read});
 }
 
 job time_closing(index groups) {
   auto const b = std::make_shared<bounds>(groups);
   b->least[0] = infinite;
   std::vector<float> const before = b->lower;
-  auto const run = [b] {
-    dense::close_bounds(b->least.data(), b->t, 0.5f, b->meters.data(), b->lower.data());
-  };
+  auto const run = [b] { dense::close_bounds(b->view(), 0, b->least.data(), 0.5f); };
   run();
   check(b->lower[0] == before[0], "a bound that stays");
   for (index g = 1; g < groups; ++g) {
     double const root = std::sqrt(2 * static_cast<double>(b->least[at(g)]) + 0.5), bound = b->lower[at(g)];
     check(bound <= root && bound >= root * (1 - 0x1p-20), "a bound");
   }
-  return job_of(run, {.run = {},
-                      .items = b->count(),
-                      .flops = 5 * b->count(),
-                      .bytes = 16 * b->count(),
-                      .bound = roof::copy});
+  double const count = static_cast<double>(groups);
+  return job_of(run,
+                {.run = {}, .items = count, .flops = 5 * count, .bytes = 16 * count, .bound = roof::copy});
 }
 
 } // namespace
@@ -167,7 +173,7 @@ void add_dense() {
        {by_size{"spread", "d", time_spread}, by_size{"product", "d", time_product},
         by_size{"scores", "d", time_scores}, by_size{"lower_least", "d", time_least_scores}})
     for (index const d : {20, 100, 784}) add(named(b.name, b.what, d), [=] { return b.make(d); });
-  for (by_size const b : {by_size{"not_above", "t", time_not_above}, by_size{"any_not_above", "t", time_any},
+  for (by_size const b : {by_size{"sift", "t", time_sift}, by_size{"ask", "t", time_ask},
                           by_size{"close_bounds", "t", time_closing}})
     for (index const t : {16, 100, 1000}) add(named(b.name, b.what, t), [=] { return b.make(t); });
 }
