@@ -2,18 +2,18 @@
 // auto: since all algorithms return the same bits, a wrong choice costs only time. So it is made by what a
 // few rows say before the first iteration, and again by the work that iterations are seen to take.
 //
-//   1 column             line, chosen by whoever makes the step (assignment_step.cpp)
-//   few rows × clusters  nothing is tried: lloyd, or frontier in few dimensions with some clusters
-//   up to 3 columns      frontier
-//   more                 a *probe*: sixteen rows, each with those nearest to it among a sample, as if they
-//   were
-//                        a leaf of a tree. A centroid that is farther than another from all of their box
-//                        would be pruned there (the test of `filter`). If most are, in the mean, trees pay
-//                        whatever the number of columns, and it is frontier; else dense.
-//   frontier             left for dense when two iterations running compute more than a quarter of all n·k
-//   dense                left for lloyd when in two iterations running its work is estimated to exceed that
-//   of
-//                        computing all distances (few clusters and columns, bounds that do not hold)
+// Before the first:
+// - one column is for line, which whoever makes the step sees to (assignment_step.cpp);
+// - little n·k·d is for lloyd: nothing is worth trying;
+// - up to 3 columns are for frontier;
+// - else a *probe*: sixteen rows, each with those nearest to it among a sample, as if they were a leaf of a
+//   tree. A centroid that is farther than another from all of their box would be pruned there (the test of
+//   filter). If nearly all are, in the mean, trees pay whatever the number of columns, and it is frontier;
+//   else dense.
+// While it runs:
+// - frontier is left for dense when two iterations running compute more than a quarter of all n·k;
+// - dense is left for lloyd when, in two iterations running, its work is estimated to be far more than that
+//   of computing all distances (few clusters and columns, bounds that do not hold).
 // Never back: each algorithm is entered once, so there is no to and fro. The new one makes its first
 // assignment in place of the next one of the old, a pass that sets up its bounds; sums change by the rows
 // whose label does. Nothing is timed: the same data, start and options take the same path on the same
@@ -130,9 +130,8 @@ private:
   void choose(matrix_view<double> centroids) {
     index const d = points_.dims();
     double const all = static_cast<double>(points_.size()) * static_cast<double>(k_) * static_cast<double>(d);
-    if (all < little_work)
-      return d <= 8 && k_ >= 16 ? want("frontier", "little work in few columns")
-                                : want("lloyd", "little work");
+    if (all < little_work && (d > plain_dims || k_ < float_screen::least_centroids))
+      return want("lloyd", "little work");
     if (d <= plain_dims) return want("frontier", "few columns");
     if (d > most_probed) return want("dense", "many columns");
     double const left = probe(centroids);

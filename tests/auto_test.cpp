@@ -57,7 +57,9 @@ TEST(automatic, chooses_by_shape_where_that_is_enough) {
     return all.empty() ? "" : all.front().second;
   };
   EXPECT_EQ(first(500, 10, 4), "lloyd");
-  EXPECT_EQ(first(500, 50, 4), "frontier");
+  EXPECT_EQ(first(500, 50, 4), "lloyd");
+  EXPECT_EQ(first(500, 50, 3), "frontier");
+  EXPECT_EQ(first(500, 15, 3), "lloyd");
   EXPECT_EQ(first(500, 50, 9), "lloyd");
   EXPECT_EQ(first(20000, 60, 2), "frontier");
   EXPECT_EQ(first(400, 40, 80), "dense");
