@@ -9,20 +9,20 @@
 // distance to its owner a and, for each group, a lower bound l_g on the distance to any of it but a. When
 // centroids move, u grows by a's movement and l_g shrinks by the largest in g (lower_table.hpp). Then, a tile
 // of rows at a time,
-//   1. all groups   u < every l_g: the owner stays, by the triangle inequality. The row is not even read.
-//   2. the owner    u becomes the distance to a, from its score, rounded up; the first test is made again.
-//   3. groups       those with l_g <= u are opened, each for all rows of the tile that ask for it: the least
-//                   score of each row in the group, but for a.
-//   4. the label    Of the least scores and a's own, the least, if it leads by more than W, is the nearest.
-//   What
-//                   is within W of it is looked at again, one by one, in double.
-//   5. the bounds   of opened groups become their least score's, less W; that of a's group, or the one of the
-//                   new owner, is the least of the others in it.
+// 1. u < l_g for every g: the owner stays, by the triangle inequality. The row is not even read.
+// 2. u becomes the distance to a, from its score, rounded up; the first test is made again.
+// 3. Groups with l_g <= u are opened, each for all rows of the tile that ask for it: the least score of each
+//    row in the group, but for a.
+// 4. Of the least scores and a's own, the least, if it leads by more than W, is the nearest. What is within W
+//    of it is looked at again, one by one, in double.
+// 5. The bound of an opened group becomes that of its least score, less W; for a's group, or that of the new
+//    owner, of the others in it.
 // A first assignment opens all groups.
 //
 // Cost: n·t comparisons an iteration, t groups, 16 at a time; of the n·k distances all in the first
-// iterations, a few per cent in most. Memory: 4·n·t bytes, 4·n, 12·k·d; t <= max(d, 16) and no more than k /
-// 16 (rounded up), so that the table is never larger than the rows in float32 (or than 16 columns of them).
+// iterations, a few per cent in most. Memory: 4·n·t bytes, 4·n, 12·k·d, and a tile a thread; t <= max(d, 16),
+// and no more than k / 16, rounded up, so that the table is never larger than the rows in float32 (or than 16
+// columns of them).
 #include <array>
 #include <mutex>
 #include <optional>
