@@ -100,6 +100,7 @@ def test_attributes(X):
     assert model.get_feature_names_out().tolist() == ["kmeans0", "kmeans1", "kmeans2", "kmeans3"]
     stats = model.stats_
     assert (stats["n"], stats["d"], stats["k"], stats["algorithm"], stats["tree"]) == (200, 3, 4, "auto", "")
+    assert stats["choices"] == [{"iteration": 1, "algorithm": "lloyd", "why": "little work"}]
     assert len(stats["trace"]) == model.n_iter_ == stats["iterations"]
     assert stats["trace"][-1]["inertia"] == pytest.approx(model.inertia_, rel=1e-3)
     assert (model.fit_predict(X) == model.labels_).all()

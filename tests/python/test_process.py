@@ -21,7 +21,7 @@ def test_import_is_light():
     ).splitlines() == ["[]", "True False"]
 
 
-@pytest.mark.parametrize("algorithm", ["lloyd", "hamerly", "elkan", "yinyang", "exponion", "filter", "dualtree", "frontier"])
+@pytest.mark.parametrize("algorithm", ["lloyd", "hamerly", "elkan", "yinyang", "exponion", "dense", "filter", "dualtree", "frontier", "auto"])
 def test_rows_that_change_during_a_fit(algorithm):
     """Nothing is promised but that the process lives."""
     run_python(
