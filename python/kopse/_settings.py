@@ -105,7 +105,7 @@ def threads(n_jobs: int | None) -> int:
 def as_algorithm(value: Any) -> str:
     """A name; the library knows which there are."""
     if not isinstance(value, str):
-        raise ValueError(f"algorithm must be one of {', '.join(map(repr, _core.algorithms))}. Got {value!r} instead.")
+        raise ValueError(f"algorithm must be a name, one of {', '.join(map(repr, _core.algorithms))}. Got {value!r} instead.")
     return value
 
 
