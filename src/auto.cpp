@@ -19,7 +19,7 @@
 // whose label does. Nothing is timed: the same data, start and options take the same path on the same
 // machine, on any number of threads. (Counters that depend on float32 may differ between instruction sets.)
 //
-// Cost: the probe, 16 · 65,536 distances at most, and 8 bytes a row while it changes.
+// Cost: the probe, n·k / 32 distances and 16 · 65,536 at most, and 8 bytes a row while it changes.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -40,7 +40,8 @@ constexpr index plain_dims = 3;     // trees pay, as far as was seen
 constexpr index most_probed = 64;   // dimensions in which trees may pay
 constexpr double most_left = 0.08;  // of the centroids, where a leaf might be, for a tree to be built
 constexpr double trees_pay = 0.25;  // of all distances, for it to be used
-constexpr index probes = 16, sample = index{1} << 16, leaf = 40;
+constexpr index probes = 16, leaf = 40;
+constexpr index least_sample = 2048, most_sample = index{1} << 16;
 
 constexpr std::size_t at(index i) { return static_cast<std::size_t>(i); }
 
@@ -49,7 +50,7 @@ std::string percent(double share) { return std::to_string(std::lround(100 * shar
 // The box of some rows near one, by a sample of all.
 template <class Real> class pseudo_leaf {
 public:
-  pseudo_leaf(matrix_view<Real> rows, index of) : low_(at(rows.cols())), high_(low_) {
+  pseudo_leaf(matrix_view<Real> rows, index of, index sample) : low_(at(rows.cols())), high_(low_) {
     index const step = std::max<index>(1, rows.rows() / sample), count = rows.rows() / step;
     std::vector<std::pair<double, index>> near(at(count));
     std::vector<double> x(rows.row(of), rows.row(of) + rows.cols());
@@ -142,10 +143,12 @@ private:
   // The share of the centroids that a tree would leave, in the mean.
   double probe(matrix_view<double> centroids) const {
     std::array<index, probes> left{};
+    // So many that it takes a part of an iteration, n·k / 32 distances.
+    index const sample = std::clamp(points_.size() / (32 * probes) * k_, least_sample, most_sample);
     for_blocks(probes, 1, options_.threads, [&](index first, index) {
       check_stop(options_.stop);
       index const of = (2 * first + 1) * points_.size() / (2 * probes);
-      left[at(first)] = pseudo_leaf<Real>(points_.rows, of).rivals(centroids);
+      left[at(first)] = pseudo_leaf<Real>(points_.rows, of, sample).rivals(centroids);
     });
     double sum = 0;
     for (index const one : left) sum += static_cast<double>(one);
