@@ -52,8 +52,7 @@ public:
     blocks_ = (blocks + most - 1) / most;
     groups_ = (blocks + blocks_ - 1) / blocks_;
     require_memory("dense", lower_table::bytes(n, dense::whole_groups(groups_)) + 4 * static_cast<double>(n));
-    upper_.assign(at(n), infinite);
-    lower_ = lower_table(n, dense::whole_groups(groups_), this->slack_);
+    upper_.resize(at(n));
   }
 
 private:
@@ -75,9 +74,11 @@ private:
   };
 
   void prepare() override {
+    brute_force_.reset();
     once_ = std::make_unique<std::once_flag>();
     if (this->first_) blocks_of_.arrange(this->seen_.view(), blocks_ * dense::block);
-    if (blocks_of_.take(this->seen_.view())) {
+    if (blocks_of_.take(this->seen_.view())) { // always, at first
+      lower_ = lower_table();                  // frees it
       lower_ = lower_table(this->points_.size(), dense::whole_groups(groups_), this->slack_);
       std::fill(upper_.begin(), upper_.end(), infinite);
     }
