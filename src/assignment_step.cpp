@@ -6,6 +6,7 @@
 #include "auto.hpp"
 #include "kopse/io.hpp"
 #include "kopse/parallel.hpp"
+#include "kopse/tree/octree.hpp"
 #include "steps.hpp"
 
 namespace kopse {
@@ -141,6 +142,8 @@ step_maker<Real>::step_maker(point_set<Real> points, sum_layout layout, step_opt
     throw usage_error("algorithm 'line' is for one column, and the data have "
                       + std::to_string(points.dims()));
   if (!uses_tree(o.algorithm)) tree = {};
+  if (o.algorithm == "auto" && !tree && o.tree == "octree") // whether it will be built or not
+    orthant_split::check(points.dims());
   if (tree && !tree.tree_->holds(points.rows)) throw usage_error("the tree was not built on these rows");
   parts_->tree = std::make_shared<tree_source<Real>>(std::move(tree), [rows = points.rows, o] {
     return built_tree<Real>(o.tree, build_named<Real>(o.tree, rows, o.leaf_size, o.threads));

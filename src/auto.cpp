@@ -24,6 +24,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <new>
 #include <vector>
 
 #include "auto.hpp"
@@ -202,16 +203,34 @@ private:
       step_->labels(before);
     }
     step_ = nullptr; // frees its memory
-    step_ = make();
+    cluster_sums sums = begin(centroids);
     running_ = wanted_;
     choices_.push_back({iteration_, std::string(running_), why_});
     since_ = 1;
     in_vain_ = 0;
-    cluster_sums sums = step_->assign(centroids);
     if (before.empty()) return sums;
     after.resize(before.size());
     step_->labels(after);
     return changes(before, after);
+  }
+
+  // Makes the step and its first assignment; where the memory is too little for it, those of lloyd, which
+  // needs hardly any.
+  cluster_sums begin(matrix_view<double> centroids) {
+    auto const instead = [&](auto const& fault) {
+      if (wanted_ == "lloyd") throw fault;
+      step_ = nullptr;
+      want("lloyd", "too little memory for " + std::string(wanted_));
+      return begin(centroids);
+    };
+    try {
+      step_ = make();
+      return step_->assign(centroids);
+    } catch (memory_error const& fault) {
+      return instead(fault);
+    } catch (std::bad_alloc const& fault) {
+      return instead(fault);
+    }
   }
 
   std::unique_ptr<assignment_step> make() const {

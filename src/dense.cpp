@@ -21,8 +21,8 @@
 //
 // Cost: n·t comparisons an iteration, t groups, 16 at a time; of the n·k distances all in the first
 // iterations, a few per cent in most. Memory: 4·n·t bytes, 4·n, 12·k·d, and a tile a thread; t <= max(d, 16),
-// and no more than k / 16, rounded up, so that the table is never larger than the rows in float32 (or than 16
-// columns of them).
+// and no more than k / 16, rounded up to fours: the table is never larger than the rows in float32, or than
+// 16 columns of them.
 #include <array>
 #include <mutex>
 #include <optional>
@@ -48,7 +48,7 @@ public:
         stride_(dense::whole_blocks(d_)),
         tile_(std::clamp<index>(floats_of_a_tile / stride_ / 8 * 8, 32, most_rows)) {
     index const n = points.size(), blocks = dense::whole_blocks(k) / dense::block,
-                most = std::max(d_, dense::block);
+                most = std::max(d_, dense::block) / 4 * 4; // as whole_groups() has it
     blocks_ = (blocks + most - 1) / most;
     groups_ = (blocks + blocks_ - 1) / blocks_;
     require_memory("dense", lower_table::bytes(n, dense::whole_groups(groups_)) + 4 * static_cast<double>(n));

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // auto: whatever it chooses, and however often, labels and changes of sums are those of the oracle; it says
 // what it chose, the same on any number of threads.
+#include <sys/resource.h>
+#include <unistd.h>
+
 #include <atomic>
+#include <fstream>
 
 #include "exactness.hpp"
 
@@ -133,6 +137,40 @@ TEST(automatic, is_line_for_one_column) {
   ASSERT_EQ(r.choices.size(), 1U);
   EXPECT_EQ(r.choices[0].algorithm, "line");
   EXPECT_TRUE(kopse::fit(s.user_points(), 9, config{"line", "kd"}.options()).choices.empty());
+}
+
+TEST(automatic, refuses_a_tree_that_is_not_for_the_columns_whatever_it_chooses) {
+  for (index const n : {20, 4000}) {
+    scenario<double> const s({.data = family::uniform, .seed = 2, .n = n, .k = 9, .d = 17});
+    kopse::options o;
+    o.tree = "octree", o.centroids = s.start;
+    EXPECT_THROW(kopse::fit(s.user_points(), 9, o), kopse::usage_error);
+    o.algorithm = "lloyd"; // has none
+    o.max_iter = 1;
+    EXPECT_EQ(kopse::fit(s.user_points(), 9, o).tree, "");
+  }
+}
+
+// 64 MiB more than the process has: the table of dense takes 96.
+TEST(automatic, does_without_the_table_of_bounds_where_memory_is_short) {
+  if (sanitized) GTEST_SKIP(); // sanitizers reserve terabytes
+  scenario<float> s({.data = family::uniform, .seed = 2, .n = 350000, .k = 1080, .d = 70});
+  kopse::step_maker<float> maker(s.points(), kopse::summarise(s.points(), false).layout(),
+                                 automatic().options());
+  auto const step = maker.make(1080);
+  rlimit old{};
+  ASSERT_EQ(getrlimit(RLIMIT_AS, &old), 0);
+  std::ifstream statm("/proc/self/statm");
+  rlim_t pages = 0;
+  statm >> pages;
+  rlimit limited = old;
+  limited.rlim_cur = pages * static_cast<rlim_t>(sysconf(_SC_PAGESIZE)) + (rlim_t{64} << 20);
+  ASSERT_EQ(setrlimit(RLIMIT_AS, &limited), 0);
+  auto const changes = step->assign(s.start.view());
+  setrlimit(RLIMIT_AS, &old);
+  EXPECT_EQ(changes.labels_changed, 350000);
+  ASSERT_EQ(of(*step), (choices{{1, "lloyd"}}));
+  EXPECT_EQ(step->choices()[0].why, "too little memory for dense");
 }
 
 TEST(automatic, can_be_stopped) {
