@@ -9,9 +9,9 @@
 // - else a *probe*: sixteen rows, each with those nearest to it among a sample, as if they were a leaf of a
 //   tree. A centroid that is farther than another from all of their box would be pruned there (the test of
 //   filter). If nearly all are, in the mean, trees pay whatever the number of columns, and it is frontier;
-//   else dense.
+//   else dense, or lloyd where k·d is so small that bounds cost as much as what they save.
 // While it runs:
-// - frontier is left for dense when two iterations running compute more than a quarter of all n·k;
+// - frontier is left for these when two iterations running compute more than a quarter of all n·k;
 // - dense is left for lloyd when, in two iterations running, its work is estimated to be far more than that
 //   of computing all distances (few clusters and columns, bounds that do not hold).
 // Never back: each algorithm is entered once, so there is no to and fro. The new one makes its first
@@ -137,9 +137,12 @@ private:
     if (d <= plain_dims) return want("frontier", "few columns");
     if (d > most_probed) return want("dense", "many columns");
     double const left = probe(centroids);
-    want(left < most_left ? "frontier" : "dense",
+    want(left < most_left ? "frontier" : flat(),
          percent(left) + " of the centroids are left where a leaf might be");
   }
+
+  // Where trees do not pay.
+  std::string_view flat() const { return brute_cost() < cheap ? "lloyd" : "dense"; }
 
   // The share of the centroids that a tree would leave, in the mean.
   double probe(matrix_view<double> centroids) const {
@@ -165,7 +168,7 @@ private:
       double const share = static_cast<double>(work.distances + work.node_scores)
                            / (static_cast<double>(points_.size()) * static_cast<double>(k_));
       if (in_vain(points_.dims() > plain_dims && share > trees_pay))
-        want("dense", "twice running, " + percent(share) + " of all distances or as many scores");
+        want(flat(), "twice running, " + percent(share) + " of all distances or as many scores");
     } else if (running_ == "dense") {
       double const ratio = dense_cost(step_->work()) / brute_cost();
       if (in_vain(ratio > (since_ < settled ? 2.1 : 1.5)))
@@ -261,6 +264,7 @@ private:
   // Bounds hold better from iteration to iteration, for so many: until then they may cost twice what they
   // save.
   static constexpr index settled = 20;
+  static constexpr double cheap = 30; // what bounds cost, as soon as half of the rows are looked at
 
   point_set<Real> points_;
   sum_layout layout_;

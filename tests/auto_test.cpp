@@ -40,13 +40,13 @@ template <class Real> choices right_choices(scenario<Real> const& s, config cons
 // Evenly spread rows, of whose centroids all but one are far away at first: a tree prunes them. Then, in each
 // pass, they are anywhere among the rows: neither a tree nor bounds help. In the end they rest.
 scenario<double> gathering(index d, weighting weights, int passes) {
-  scenario<double> s({.data = family::uniform, .seed = 4, .n = 4000, .k = 40, .d = d, .weights = weights});
+  scenario<double> s({.data = family::uniform, .seed = 4, .n = 4000, .k = 100, .d = d, .weights = weights});
   families::random r(5);
   matrix<double> far = s.start;
-  for (index i = 1; i < 40; ++i) far(i, i % d) += 1e7 * static_cast<double>(i);
+  for (index i = 1; i < 100; ++i) far(i, i % d) += 1e7 * static_cast<double>(i);
   s.visit(far);
   for (int pass = 0; pass < passes; ++pass) {
-    for (index i = 0; i < 40; ++i) std::copy_n(s.rows.row(r.below(4000)), d, s.start.row(i));
+    for (index i = 0; i < 100; ++i) std::copy_n(s.rows.row(r.below(4000)), d, s.start.row(i));
     s.visit(s.start);
   }
   if (passes > 0) s.visit(s.start);
@@ -67,10 +67,11 @@ TEST(automatic, chooses_by_shape_where_that_is_enough) {
   EXPECT_EQ(first(500, 50, 9), "lloyd");
   EXPECT_EQ(first(20000, 60, 2), "frontier");
   EXPECT_EQ(first(400, 40, 80), "dense");
+  EXPECT_EQ(first(20000, 20, 8), "lloyd"); // a tree does not pay, nor do bounds
 }
 
 TEST(automatic, probes_whether_a_tree_would_pay) {
-  scenario<double> spread({.data = family::uniform, .seed = 2, .n = 4000, .k = 40, .d = 12});
+  scenario<double> spread({.data = family::uniform, .seed = 2, .n = 4000, .k = 100, .d = 12});
   spread.visit(spread.start);
   EXPECT_EQ(right_choices(spread), (choices{{1, "dense"}}));
   EXPECT_EQ(right_choices(gathering(12, weighting::none, 0)), (choices{{1, "frontier"}}));
@@ -110,7 +111,7 @@ TEST(automatic, takes_the_tree_it_is_given) {
     auto const tree = kopse::build_tree(s.rows.view(), name, 20, 1);
     kopse::options o;
     o.centroids = s.passes[0].centroids, o.max_iter = 2;
-    kopse::result const r = kopse::fit(s.user_points(), 40, o, tree);
+    kopse::result const r = kopse::fit(s.user_points(), 100, o, tree);
     EXPECT_EQ(r.tree, name);
     EXPECT_EQ(r.algorithm, "auto");
     ASSERT_FALSE(r.choices.empty());
@@ -120,10 +121,10 @@ TEST(automatic, takes_the_tree_it_is_given) {
 }
 
 TEST(automatic, says_nothing_of_a_tree_that_only_the_start_used) {
-  scenario<double> s({.data = family::uniform, .seed = 2, .n = 4000, .k = 40, .d = 12});
+  scenario<double> s({.data = family::uniform, .seed = 2, .n = 4000, .k = 100, .d = 12});
   kopse::options o;
   o.max_iter = 2;
-  kopse::result const r = kopse::fit(s.user_points(), 40, o);
+  kopse::result const r = kopse::fit(s.user_points(), 100, o);
   EXPECT_EQ(r.tree, "");
   EXPECT_EQ(r.choices.front().algorithm, "dense");
 }
@@ -179,7 +180,7 @@ TEST(automatic, can_be_stopped) {
   kopse::options o = automatic().options();
   o.stop = &stop;
   kopse::step_maker<double> maker(s.points(), kopse::summarise(s.points(), false).layout(), o);
-  EXPECT_THROW(maker.make(40)->assign(s.start.view()), kopse::interrupted);
+  EXPECT_THROW(maker.make(100)->assign(s.start.view()), kopse::interrupted);
 }
 
 TEST(automatic, takes_a_partition_without_rows) {
