@@ -144,10 +144,9 @@ HWY_INLINE void lower_rows(tile_view const& tile, std::int32_t const* rows, inde
   for (int p = 0; p < P; ++p) {
     std::int32_t const own = tile.own[rows[p < n ? p : 0]] - b.first;
     float const* const floor = own_is_nowhere.data() + block - HWY_MAX(-1, HWY_MIN(own, block_lanes));
-    for (int v = 0; v < vectors; ++v) {
-      vector const s = hn::Max(hn::Sub(half[v], total[p][v]), hn::LoadU(t, floor + v * width));
-      low[p] = v == 0 ? s : hn::Min(low[p], s);
-    }
+    low[p] = hn::Set(t, infinite);
+    for (int v = 0; v < vectors; ++v)
+      low[p] = hn::Min(low[p], hn::Max(hn::Sub(half[v], total[p][v]), hn::LoadU(t, floor + v * width)));
   }
   HWY_ALIGN float least[block];
   hn::StoreU(least_lanes<P>(low), t, least);
