@@ -74,7 +74,8 @@ struct tile_view {
 /// Lowers least[slot·least_stride] to the least score of those slots with the block, where that is less.
 void lower_least(tile_view const& t, std::int32_t const* slots, index n, block_view const& b);
 
-/// low[s] = the least of whole_groups(t) numbers of each of n slots.
+/// low[s] = the least of whole_groups(t) numbers of each of n slots; of infinities alone, the largest float
+/// or more.
 void least_of(float const* least, index t, index n, float* low);
 
 /// Where least[g] is finite, the lower bound of row i and group g becomes the root of 2·least[g] + shift, all

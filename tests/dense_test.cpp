@@ -214,7 +214,8 @@ TEST(kernels, close_bounds_below_the_distances_of_scores) {
       kopse::dense::least_of(least.data(), t, 2, low.data());
       for (index i = 0; i < 2; ++i) {
         auto const first = least.begin() + i * b.stride;
-        ASSERT_EQ(low[at(i)], *std::min_element(first, first + t));
+        float const expected = *std::min_element(first, first + t);
+        ASSERT_TRUE(low[at(i)] == expected || (expected == infinite && low[at(i)] > 1e38F));
       }
       std::vector<float> const before = b.lower;
       float const shift = 0.4F;
