@@ -6,13 +6,11 @@
 #include <limits>
 #include <numeric>
 
+#include "kopse/screen.hpp"
+
 namespace kopse {
 
 namespace {
-
-constexpr float nowhere = 1e38f;      // half the squared norm of what fills the last block
-constexpr int largest_exponent = 400; // squares and products stay far from the ends of double
-constexpr index most_dims = index{1} << 16;
 
 constexpr std::size_t at(index i) { return static_cast<std::size_t>(i); }
 
@@ -109,7 +107,7 @@ bool centroid_blocks::choose_scale(matrix_view<double> centroids) {
   }
   origin_ = std::move(middle);
   int const exponent = norm2 > 0 ? std::ilogb(std::sqrt(norm2)) : 0;
-  usable_ = std::abs(exponent) <= largest_exponent && d_ <= most_dims;
+  usable_ = std::abs(exponent) <= float_screen::largest_exponent && d_ <= float_screen::most_dims;
   scale_ = usable_ ? std::ldexp(1.0, -exponent) : 0;
   return true;
 }
@@ -120,7 +118,7 @@ bool centroid_blocks::take(matrix_view<double> centroids) {
   index const stride = dense::whole_blocks(d_);
   rows_.assign(at(k_ * stride), 0);
   columns_.assign(at(dense::whole_blocks(k_) * d_), 0);
-  half_.assign(at(dense::whole_blocks(k_)), nowhere);
+  half_.assign(at(dense::whole_blocks(k_)), float_screen::nowhere);
   double largest = 0;
   for (index place = 0; place < k_; ++place) {
     label const i = centroid(place);

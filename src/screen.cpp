@@ -10,13 +10,6 @@
 
 #include "kopse/screen.hpp"
 
-#ifndef KOPSE_SCREEN_ONCE
-#define KOPSE_SCREEN_ONCE
-namespace kopse {
-inline constexpr float nowhere = 1e38f; // half the squared norm of no centroid
-} // namespace kopse
-#endif
-
 HWY_BEFORE_NAMESPACE();
 namespace kopse {
 namespace HWY_NAMESPACE {
@@ -50,7 +43,7 @@ void shrink(double const* c, index m, index d, index stride, double const* origi
       hn::StoreU(hn::DemoteTo(narrow, hn::Mul(hn::Sub(hn::LoadU(t, from + i), start), times)), narrow,
                  out + i);
     for (index i = whole; i < m; ++i) out[i] = static_cast<float>((from[i] - from_where) * by);
-    for (index i = m; i < to_stride; ++i) out[i] = is_norm ? nowhere : 0;
+    for (index i = m; i < to_stride; ++i) out[i] = is_norm ? float_screen::nowhere : 0;
   }
 }
 
@@ -234,8 +227,6 @@ HWY_EXPORT(keep_sure);
 HWY_EXPORT(collect);
 
 constexpr index x_stride = float_screen::most_points + 16; // not a power of two: lines of all sets
-constexpr int largest_exponent = 400;                      // squares and products stay far from the ends
-constexpr index most_dims = index{1} << 16;
 } // namespace
 
 void float_screen::take(double const* c, index m, index d, index stride, double const* origin) {

@@ -35,6 +35,12 @@ public:
   static constexpr index least_centroids = 16;
   /// Most centroids: their numbers are float32, too.
   static constexpr index most_centroids = index{1} << 24;
+  /// Most dimensions for which the bound is proved.
+  static constexpr index most_dims = index{1} << 16;
+  /// Of the scale: squares and products stay far from the ends of double.
+  static constexpr int largest_exponent = 400;
+  /// Half the squared norm of what stands for no centroid, in float32.
+  static constexpr float nowhere = 1e38f;
 
   /// Takes m centroids of d dimensions, coordinate j of centroid i at c[j·stride + i]; they must stay there.
   /// `origin`, d numbers near points and centroids, makes roundings small.
