@@ -7,7 +7,7 @@
 Each cell is FILE:K, the file in the cache folder unless it is a path, columns after another colon (stars-full.npy:1000:0,1,2).
 A round runs everything once, one thread, in an order that turns from round to round; a time is that of building the tree and
 of all iterations, by kopse's clock, and the table has medians of the rounds. Starts are random rows (--init random --seed 1),
-which need no tree. A run of more than --limit seconds has no time, nor has one whose centroids differ from auto's by a bit.
+which need no tree. A run of more than --limit seconds has no time; centroids that differ by a bit end the benchmark.
 """
 
 import argparse
