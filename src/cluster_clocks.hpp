@@ -20,7 +20,10 @@
 //
 // Readings are in a unit of the data's own size, in float rounded up; ends of leases in float rounded down.
 // advance() is O(k) searches around groups of centroids, which pass over whatever moved no farther than what
-// has been found already. Memory: 280 bytes a centroid, about 20 numbers a centroid more for the tree.
+// has been found already. Once few centroids move, groups with nothing that moves within their widest reach
+// are *still*: their clocks, and those of nodes above none but such, are not touched. (The clocks of the
+// infinite shell advance everywhere; those without leases are left alone as well.)
+// Memory: 280 bytes a centroid, about 20 numbers a centroid more for the tree.
 #pragma once
 
 #include <array>
@@ -75,7 +78,7 @@ public:
   }
   /// The end of a lease on cluster j that is given now.
   float end(label j, int shell, double lease) {
-    if (shell < shells - 1) raise(highest_[at(j)], static_cast<std::uint8_t>(shell));
+    raise(shell < shells - 1 ? highest_[at(j)] : far_of_[at(j)], static_cast<std::uint8_t>(shell));
     return end_of(times_[at(of(j, shell))], lease * per_unit_);
   }
   /// The same for one that waits for others, with as many units left as the one of them with the least.
@@ -131,13 +134,21 @@ private:
   }
   // The node, or the leaf of the cluster, whose clocks come at that place.
   node_id node(index who) const {
-    return who < k_ ? heap_.leaf_of(static_cast<label>(who)) : static_cast<node_id>(who - k_);
+    return who < k_ ? node_of(static_cast<label>(who)) : static_cast<node_id>(who - k_);
   }
+  node_id node_of(label j) const { return heap_.leaf_of(j); }
   void grow(label j);
   void travel(label j, double by);
+  void widen(label j);
+  bool rests(node_id q, surroundings& around) const;
+  void rest(node_id leaf);
+  void count_still(node_id q, bool still) {
+    std::uint8_t& times = still_[at(q)];
+    times = static_cast<std::uint8_t>(still ? std::min(times + 1, 2) : 0);
+  }
   void advance_leaf(node_id leaf, surroundings& around, index& distances);
   void advance_nodes();
-  void tick(clock_id first, std::array<double, shells> const& by);
+  void tick(clock_id first, std::array<double, shells> const& by, int lowest = 0);
 
   index k_, d_;
   double unit_, per_unit_;
@@ -150,11 +161,17 @@ private:
   std::vector<std::uint8_t> charged_; // the same at the last advance
   std::vector<double> travelled_;     // in units
   std::vector<float> travelled_readings_;
+  std::vector<std::uint8_t> far_of_; // not 0: some lease of it may be on its infinite shell
+  // Of each node of the heap.
+  std::vector<double> widest_;      // reach with a lease below
+  std::vector<std::uint8_t> still_; // times that no finite shell below advanced, up to 2: rates are 0 by then
+  std::vector<std::uint8_t> far_;   // far_of_ of some below
   // Of each cluster and shell, and all but the first of each node of the heap and shell behind them.
   std::vector<double> reaches_;
   std::vector<double> rates_; // the last advance
   std::vector<double> times_; // in units
   std::vector<float> readings_;
+  bool few_move_ = false;
   double longest_ = 0, typical_ = 0; // in units: the longest a clock has run, the distance to a near centroid
   index leapt_ = 0;
 };

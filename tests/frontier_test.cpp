@@ -98,16 +98,23 @@ TEST(frontier, gives_no_lease_across_a_tie) {
 
 /// All centroids creep, and in each pass a few leap: into the midst of others, which have them on no list and
 /// within no reach, out of it, or far away and back.
-scenario<double> leaps(family data, std::uint64_t seed, index n, index k, index d, int passes, double creep) {
+/// If `creepers` are given, in most passes only that many creep, and one more walks towards some row.
+scenario<double> leaps(family data, std::uint64_t seed, index n, index k, index d, int passes, double creep,
+                       index creepers = 0) {
   scenario<double> s = of(data, seed, n, k, d);
   families::random r(seed);
   matrix<double> c = s.start;
   double scale = 0;
+  index goal = 0;
   for (index i = 0; i < n; ++i)
     for (index j = 0; j < d; ++j) scale = std::max(scale, std::abs(s.rows(i, j) - s.rows(0, j)));
   for (int pass = 0; pass < passes; ++pass) {
     s.visit(c);
-    for (index i = 0; i < k * d; ++i) c.row(0)[i] += (r.unit() - 0.5) * creep * scale;
+    bool const all = creepers == 0 || r.one_in(12);
+    if (r.one_in(10)) goal = r.below(n);
+    for (index j = 0; j < d && !all; ++j) c(0, j) += (s.rows(goal, j) - c(0, j)) * 0.15;
+    index const first = all ? 0 : r.below(k - creepers + 1), last = all ? k : first + creepers;
+    for (index i = first * d; i < last * d; ++i) c.row(0)[i] += (r.unit() - 0.5) * creep * scale;
     for (index leap = r.below(3); leap > 0; --leap) {
       index const i = r.below(k), to = r.below(n);
       for (index j = 0; j < d; ++j) c(i, j) = s.rows(to, j) + (r.unit() - 0.5) * 0.01 * scale;
@@ -125,6 +132,62 @@ TEST(frontier, charges_for_what_leaps_into_reach) {
       ASSERT_TRUE(check<kopse::kd_tree<double>>(s, 1 + static_cast<index>(seed) % 9));
       ASSERT_TRUE(check<kopse::ball_tree<double>>(s, 5));
     }
+}
+
+// Late iterations: groups of centroids around which nothing moves rest, until something comes near, leaps, or
+// all creep; leases on infinite shells run all the time.
+TEST(frontier, charges_where_all_but_a_few_rest) {
+  for (std::uint64_t seed = 1; seed <= (sanitized ? 2 : 8); ++seed)
+    for (family const data : {family::uniform, family::clustered, family::outlier, family::spread})
+      for (double const creep : {1e-3, 3e-2}) {
+        scenario<double> const s =
+            leaps(data, seed, 400, static_cast<index>(90 + 70 * (seed % 4)), static_cast<index>(1 + seed % 3),
+                  40, creep, 1 + static_cast<index>(seed % 5));
+        ASSERT_TRUE(check<kopse::kd_tree<double>>(s, 1 + static_cast<index>(seed) % 9));
+        if (seed % 4 == 0) {
+          ASSERT_TRUE(check<kopse::ball_tree<double>>(s, 5));
+        }
+      }
+}
+
+// One centroid hops at a time, by about the distance to its neighbours, in a crowd that rests: among those of
+// its group of the tree on the centroids and, across the border, among others.
+TEST(frontier, charges_across_groups_that_rest) {
+  for (std::uint64_t seed = 1; seed <= (sanitized ? 1 : 6); ++seed) {
+    index const side = 17, k = side * side;
+    families::random r(seed);
+    matrix<double> x(1500, 2), c(k, 2);
+    for (index i = 0; i < x.rows() * 2; ++i) x.row(0)[i] = r.unit() * static_cast<double>(side);
+    for (index i = 0; i < k; ++i)
+      c(i, 0) = static_cast<double>(i % side) + r.unit(), c(i, 1) = static_cast<double>(i / side) + r.unit();
+    scenario<double> s("hops " + std::to_string(seed), std::move(x), c);
+    for (int pass = 0; pass < 60; ++pass) {
+      s.visit(c);
+      index const hopper = r.below(k);
+      for (index j = 0; j < 2; ++j) c(hopper, j) += 3 * (r.unit() - 0.5);
+    }
+    ASSERT_TRUE(check<kopse::kd_tree<double>>(s, 1 + static_cast<index>(seed) * 3));
+  }
+}
+
+// A row far from all centroids, and one of these walks up to it from beyond every reach that has a lease,
+// while all others rest: only clocks of infinite shells tell.
+TEST(frontier, charges_for_what_comes_from_beyond_all_reaches) {
+  for (std::uint64_t seed = 0; seed < (sanitized ? 6 : 60); ++seed) {
+    families::random r(seed + 1);
+    index const half = 12 + static_cast<index>(seed % 3) * 20;
+    matrix<double> x(4 * half + 1, 2), c(2 * half, 2);
+    for (index i = 0; i < x.rows(); ++i)
+      x(i, 0) = (i % 2 == 0 ? 0 : 1000) + 3 * r.unit(), x(i, 1) = 3 * r.unit();
+    x(4 * half, 0) = 100; // alone
+    for (index i = 0; i < 2 * half; ++i) std::copy_n(x.row(i), 2, c.row(i));
+    scenario<double> s("from afar " + std::to_string(seed), std::move(x), c);
+    for (int pass = 0; pass < 34; ++pass) {
+      s.visit(c);
+      c(1, 0) -= 30; // of those at 1000
+    }
+    ASSERT_TRUE(check<kopse::kd_tree<double>>(s, 1 + static_cast<index>(seed) % 12));
+  }
 }
 
 // Many centroids that creep, so that leases grow old and reaches grow under them.
