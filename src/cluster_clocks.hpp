@@ -102,8 +102,8 @@ public:
   float end_between(label a, label b, double lease) const {
     if (!(lease > 0)) return ended;
     double const sum = travelled_[at(a)] + travelled_[at(b)] + lease * per_unit_ * (1 - 0x1p-50);
-    return static_cast<float>(std::min(sum, 0x1p100)
-                              * (1 - 0x1p-21)); // of two readings, which are added in float
+    // Of two readings, which are added in float.
+    return static_cast<float>(std::min(sum, 0x1p100) * (1 - 0x1p-21) - 4 * least);
   }
 
   /// Clocks have run so long that their readings are coarse: every end is to be rebased, and then rebase().
@@ -114,14 +114,16 @@ public:
   }
   float rebased_between(label a, label b, float end) const {
     double const left = static_cast<double>(end) - travelled_[at(a)] - travelled_[at(b)];
-    return left > 0 ? static_cast<float>(left * (1 - 0x1p-21)) : ended;
+    return left > 0 ? static_cast<float>(left * (1 - 0x1p-21) - 4 * least) : ended;
   }
   void rebase();
 
 private:
   static std::size_t at(index i) { return static_cast<std::size_t>(i); }
-  static float round_down(double x) { return static_cast<float>(x - std::abs(x) * 0x1p-23); }
-  static float round_up(double x) { return static_cast<float>(x + std::abs(x) * 0x1p-23); }
+  // The least that a float can be off, where it has fewer bits.
+  static constexpr double least = 0x1p-149;
+  static float round_down(double x) { return static_cast<float>(x - std::abs(x) * 0x1p-23 - least); }
+  static float round_up(double x) { return static_cast<float>(x + std::abs(x) * 0x1p-23 + least); }
   static float end_of(double now, double units) {
     return units > 0 ? round_down(std::min(now + units * (1 - 0x1p-50), 0x1p100)) : ended;
   }

@@ -29,6 +29,7 @@
 
 #include "cluster_clocks.hpp"
 #include "filter.hpp"
+#include "neighbour_lists.hpp"
 #include "squares.hpp"
 
 namespace kopse {
@@ -79,7 +80,8 @@ private:
   static constexpr double longest_lease = 1e300;
   // In scores of filter: what a point that changes owner stands for in a walk, from which a walk that comes
   // pays, and what a distance of a walk costs. Measured.
-  static constexpr index scores_a_change = 8000, scores_a_distance = 6;
+  static constexpr index scores_a_change = 8000, scores_a_distance = 6, scores_a_listed = 1,
+                         scores_a_lease = 4;
 
   struct point_state {
     float end = ended; // of the lease against all but the two, on the owner's clock
@@ -102,6 +104,13 @@ private:
 
   static std::size_t at(index i) { return static_cast<std::size_t>(i); }
   clock_id clock_of(index i) const { return cluster_clocks::of(this->point_owner(i), shells_[at(i)]); }
+  // What is left of the lease against all but the two, in units.
+  float left_of_others(index i) const { return points_[at(i)].end - clocks_->reading(clock_of(i)); }
+  // Whose clocks a point waits on.
+  std::array<label, 4> waits_on(index i) const {
+    std::array<label, 2> const& rival = points_[at(i)].rival;
+    return {this->point_owner(i), rival[0], rival[1], shells_[at(i)]};
+  }
   // What is left of the leases against the two, in units.
   float left_of_rivals(index i) const {
     point_state const& p = points_[at(i)];
@@ -123,7 +132,11 @@ private:
   }
 
   void start() {
-    if (!clocks_) clocks_.emplace(k_, tree_->dims(), unit());
+    if (!clocks_) {
+      clocks_.emplace(k_, tree_->dims(), unit());
+      lists_.emplace(k_);
+    }
+    lists_->clear();
     clocks_->start(centroids_, this->drift_, threads_, this->work_.distances);
     points_.assign(at(n_), {});
     shells_.assign(at(n_), {});
@@ -139,6 +152,7 @@ private:
   void walk_all(cluster_sums& changes) {
     if (clocks_->run_long()) rebase();
     set_margins();
+    lists_->renew(*clocks_, centroids_, slack_, threads_, this->work_.distances);
     per_thread<walk> all([&] { return walk(*this, this->take_share(changes)); });
     for_branches(
         tree_->root(), threads_, [&](node_id q) { return tree_->points(q).size() <= this->branch_points(); },
@@ -146,6 +160,10 @@ private:
         [&](node_id q) { all.lend([&](walk& w) { w.visit(q); }); });
     finish(changes, all);
     walk_work_ = this->work_.distances * scores_a_distance + this->work_.node_scores;
+    all.for_each([&](walk const& w) {
+      walk_work_ += w.listed * scores_a_listed + w.scanned * scores_a_lease;
+      this->work_.distances += w.listed;
+    });
   }
 
   // Leases for everything, with the candidates that come down from the root.
@@ -187,6 +205,7 @@ private:
       }
     });
     for (node_state& s : nodes_) s.end = clocks_->rebased(s.clock, s.end);
+    lists_->rebase(*clocks_);
     clocks_->rebase();
   }
 
@@ -267,196 +286,13 @@ private:
   index changed_ = 0, fewest_changes_ = std::numeric_limits<index>::max();
   // From the first walk on.
   std::optional<cluster_clocks> clocks_;
+  std::optional<neighbour_lists> lists_;
   std::vector<double> margins_;      // of candidates, by centroid
   std::vector<point_state> points_;  // in tree order
   std::vector<std::uint8_t> shells_; // of their leases
   std::vector<node_state> nodes_;
 };
 
-// What one thread needs to look again.
-template <class Tree> class frontier_step<Tree>::look {
-public:
-  typename base::share mine;
-  std::vector<node_id> opened; // their children have been looked at by somebody
-
-  look(frontier_step& step, typename base::share share)
-      : mine(std::move(share)), step_(step), tree_(*step.tree_), clocks_(*step.clocks_), slack_(step.slack_),
-        lists_(tree_, step.centroids_, slack_, &step.margins_), points_(tree_.dims()) {}
-
-  void run(task const& t) { visit(t.node, lists_.load(*t.candidates, t.gap)); }
-
-  // The node of the task alone; its children become tasks.
-  void open(task const& t, std::vector<task>& below) {
-    list const left = lists_.filter(t.node, lists_.load(*t.candidates, t.gap), mine.work);
-    if (settle(t.node, left)) return;
-    auto const candidates = std::make_shared<std::vector<label> const>(lists_.names(left));
-    for (node_id const c : tree_.children(t.node)) below.push_back({c, candidates, left.gap});
-    opened.push_back(t.node);
-  }
-
-protected:
-  using lists = candidate_lists<Tree, least_largest>;
-  using list = typename lists::list;
-  using tile = point_tile<real>;
-
-  void visit(node_id q, list const& all) {
-    step_.check_stop();
-    go_on(q, lists_.filter(q, all, mine.work));
-  }
-  // Gives all below q new leases.
-  void go_on(node_id q, list const& left) {
-    if (settle(q, left)) return;
-    for (node_id const c : tree_.children(q)) visit(c, left);
-    step_.wait_for_children(q);
-  }
-
-  bool settle(node_id q, list const& left) {
-    if (left.m == 1) {
-      own(q, lists_.name(left, 0), left);
-      return true;
-    }
-    step_.hand_down(q);
-    if (!step_.is_leaf(q)) return false;
-    mine.work.distances += tree_.points(q).size() * left.m;
-    point_range const range = tree_.points(q);
-    for (index first = range.first; first < range.last; first += tile::most) {
-      points_.clear();
-      for (index i = first; i < std::min(range.last, first + tile::most); ++i) points_.add(tree_.point(i));
-      nearest_rows const found = points_.nearest_four(lists_.coordinates(left), left.m, left.stride);
-      for (index i = 0; i < points_.size(); ++i) look_at_point(first + i, i, found, left);
-    }
-    step_.wait_for_points(q);
-    return true;
-  }
-
-  // All of q, its points at most u from j and `gap` farther from all others.
-  void own(node_id q, label j, list const& left) {
-    step_.give(mine.changes, q, j);
-    double const u = slack_.upper(left.chosen2.hi);
-    auto const [shell, length] = step_.choose(j, u, std::min(left.gap, longest_lease));
-    step_.nodes_[at(q)] = {cluster_clocks::of(j, shell), clocks_.end(j, shell, slack_.lease(u, length))};
-    ++mine.work[prune_rule::owned_node];
-  }
-
-  // Those not on the list are farther than the owner by its gap.
-  void look_at_point(index i, index at, nearest_rows const& found, list const& left) {
-    auto const name = [&](int r) { return lists_.name(left, static_cast<index>(found.who[r][at])); };
-    settle_point(i,
-                 {found.square[0][at], found.square[1][at], found.square[2][at], found.square[3][at], name(0),
-                  name(1), name(2)},
-                 left.gap);
-  }
-  // All centroids that were not looked at are at least `unseen` farther than the first.
-  void settle_point(index i, nearest_four const& found, double unseen) {
-    label const j = found.first;
-    step_.give_point(mine.changes, i, j);
-    double const u = slack_.upper(found.first2);
-    step_.lease_against_rivals(i, found, u);
-    step_.lease(i, j, u, std::min(slack_.lower(found.fourth2) - u, unseen));
-  }
-
-  frontier_step& step_;
-  Tree const& tree_;
-  cluster_clocks& clocks_;
-  slack const& slack_;
-  lists lists_;
-  tile points_;
-};
-
-// What one thread needs to walk over the tree.
-template <class Tree> class frontier_step<Tree>::walk : public look {
-  using look::step_, look::tree_, look::clocks_, look::slack_, look::lists_, look::points_;
-  using typename look::list;
-
-public:
-  using look::mine;
-  walk(frontier_step& step, typename base::share share)
-      : look(step, std::move(share)), copy_(at(tree_.dims())) {}
-
-  void visit(node_id q) {
-    if (quiet(q)) return;
-    for (node_id const c : tree_.children(q)) visit(c);
-    step_.wait_for_children(q);
-  }
-
-  // The node alone; its children are for others.
-  void open(node_id q, std::vector<node_id>& below) {
-    if (quiet(q)) return;
-    for (node_id const c : tree_.children(q)) below.push_back(c);
-    this->opened.push_back(q);
-  }
-
-private:
-  // True if nothing has ended in q, or nothing any more; else it is for its children.
-  bool quiet(node_id q) {
-    node_state const& s = step_.nodes_[at(q)];
-    if (clocks_.running(s.clock, s.end)) return true;
-    step_.check_stop();
-    if (label const j = step_.owner(q); j != base::several)
-      look_around(q, j);
-    else if (!step_.is_leaf(q))
-      return false;
-    else
-      look_at_points(q);
-    return true;
-  }
-
-  // New leases for q, with the candidates around a centroid j that is no farther than u from all of it: those
-  // that a point of q is nearer to than u and the margin are within 2·u and the margin.
-  void look_around(node_id q, label j) {
-    double const* const c = step_.centroids_.row(j);
-    double const u = slack_.upper(tree_.distance(q, c).hi), margin = step_.margins_[at(j)];
-    candidates_.clear();
-    clocks_.heap().for_each_within(
-        c, slack_.squared(2 * u + margin), [&](label i, double) { candidates_.push_back(i); },
-        mine.work.distances);
-    list const all = lists_.load(candidates_, slack_.down(margin));
-    list const left = lists_.filter(q, all, mine.work);
-    lists_.sort(left); // a tree has its own order
-    this->go_on(q, left);
-  }
-
-  void look_at_points(node_id q) {
-    point_range const range = tree_.points(q);
-    for (index i = range.first; i < range.last; ++i) {
-      if (!clocks_.running(step_.clock_of(i), step_.points_[at(i)].end))
-        search(i);
-      else if (!(step_.left_of_rivals(i) > 0))
-        look_at_rivals(i);
-    }
-    step_.wait_for_points(q);
-  }
-
-  // The nearest of all, by the tree on the centroids.
-  void search(index i) {
-    std::copy_n(tree_.point(i), tree_.dims(), copy_.begin());
-    node_id const near = clocks_.heap().leaf_of(step_.point_owner(i));
-    this->settle_point(i, find_nearest_four(clocks_.heap(), copy_.data(), near, mine.work.distances), never);
-  }
-
-  // The lease against all but the two runs: one of the three is the owner.
-  void look_at_rivals(index i) {
-    point_state const p = step_.points_[at(i)];
-    label const before = step_.point_owner(i);
-    nearest_four found;
-    double const before2 = square(tree_.point(i), step_.centroids_.row(before), tree_.dims());
-    found.offer(before, before2);
-    for (label const rival : p.rival)
-      if (rival != before)
-        found.offer(rival, square(tree_.point(i), step_.centroids_.row(rival), tree_.dims()));
-    mine.work.distances += 3;
-    ++mine.work[prune_rule::point_bounds];
-    label const j = found.first;
-    double const u = slack_.upper(found.first2), left = clocks_.left(step_.clock_of(i), p.end);
-    step_.give_point(mine.changes, i, j);
-    step_.lease_against_rivals(i, found, u);
-    // Safe: all others were farther than the old owner by what is left, and the new one is nearer than that
-    // by the difference.
-    if (j != before) step_.lease(i, j, u, slack_.down(left + (slack_.lower(before2) - u)));
-  }
-
-  std::vector<double> copy_; // of a point
-  std::vector<label> candidates_;
-};
-
 } // namespace kopse
+
+#include "frontier_looks.hpp"

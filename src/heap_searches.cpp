@@ -207,6 +207,40 @@ nearest_four find_four(centroid_heap const& heap, double const* x, node_id leaf,
   return found;
 }
 
+bool find_four_around(centroid_blocks_around const& around, double const* x, index d, slack const& rounding,
+                      nearest_four& found, index& distances) {
+  constexpr index eight = centroid_heap::most;
+  wide const t;
+  index const width = static_cast<index>(hn::Lanes(t));
+  // Safe: beyond this distance there is nothing that computes as near as the fourth.
+  auto const all_found = [&](double from) {
+    double const away = rounding.down(from - around.nearer);
+    return away > 0 && rounding.squared_down(away) > found.fourth2;
+  };
+  for (index block = 0; block < around.m; block += eight) {
+    if (all_found(around.from[block / eight])) return true;
+    distances += HWY_MIN(eight, around.m - block);
+    for (index i = block; i < block + eight; i += width) {
+      auto d2 = hn::Zero(t);
+      for (index j = 0; j < d; ++j) {
+        auto const apart = hn::Sub(hn::Set(t, x[j]), hn::LoadU(t, around.c + j * around.stride + i));
+        d2 = hn::Add(d2, hn::Mul(apart, apart));
+      }
+      auto const near = hn::Le(d2, hn::Set(t, found.fourth2));
+      if (hn::AllFalse(t, near)) continue;
+      std::uint8_t bits[8] = {};
+      hn::StoreMaskBits(t, near, bits);
+      double squares[eight];
+      hn::StoreU(d2, t, squares);
+      for (unsigned rest = bits[0]; rest != 0; rest &= rest - 1) {
+        index const l = std::countr_zero(rest);
+        if (i + l < around.m) found.offer(around.who[i + l], squares[l]);
+      }
+    }
+  }
+  return all_found(around.beyond);
+}
+
 void find(centroid_heap const& heap, node_id leaf, surroundings& around, index& distances) {
   search(heap, leaf, around, distances).run();
 }
@@ -222,6 +256,7 @@ namespace kopse {
 namespace {
 HWY_EXPORT(find);
 HWY_EXPORT(find_four);
+HWY_EXPORT(find_four_around);
 } // namespace
 
 void find_movements(centroid_heap const& heap, node_id leaf, surroundings& around, index& distances) {
@@ -230,6 +265,11 @@ void find_movements(centroid_heap const& heap, node_id leaf, surroundings& aroun
 
 nearest_four find_nearest_four(centroid_heap const& heap, double const* x, node_id leaf, index& distances) {
   return HWY_DYNAMIC_DISPATCH(find_four)(heap, x, leaf, distances);
+}
+
+bool find_nearest_four(centroid_blocks_around const& around, double const* x, index d, slack const& rounding,
+                       nearest_four& found, index& distances) {
+  return HWY_DYNAMIC_DISPATCH(find_four_around)(around, x, d, rounding, found, distances);
 }
 
 } // namespace kopse

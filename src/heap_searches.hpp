@@ -54,4 +54,19 @@ struct nearest_four {
 /// The nearest four centroids of x (d numbers): it starts with those of `leaf`, which should be near.
 nearest_four find_nearest_four(centroid_heap const& heap, double const* x, node_id leaf, index& distances);
 
+/// m centroids, eight to a block, coordinate j of the i-th at c[j·stride + i], infinite up to the end of the
+/// last block. Those of block b and all behind it are at least from[b] − nearer from x, others beyond −
+/// nearer.
+struct centroid_blocks_around {
+  double const* c;
+  index m, stride;
+  label const* who;
+  double const* from;
+  double beyond, nearer;
+};
+
+/// The nearest four centroids of x, or false if they may not all be among these: `found` is those that are.
+bool find_nearest_four(centroid_blocks_around const& around, double const* x, index d, slack const& rounding,
+                       nearest_four& found, index& distances);
+
 } // namespace kopse

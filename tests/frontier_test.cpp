@@ -134,6 +134,18 @@ TEST(frontier, charges_for_what_leaps_into_reach) {
     }
 }
 
+// So many points a cluster that they share lists of the centroids around it, which grow old while some leap
+// into their midst.
+TEST(frontier, trusts_no_list_beyond_its_promise) {
+  for (std::uint64_t seed = 1; seed <= (sanitized ? 1 : 6); ++seed)
+    for (double const creep : {1e-3, 1e-2}) {
+      index const d = 1 + static_cast<index>(seed % 4);
+      scenario<double> const s = leaps(seed % 2 ? family::uniform : family::clustered, seed,
+                                       sanitized ? 1000 : 4000, 90, d, 20, creep);
+      ASSERT_TRUE(check<kopse::kd_tree<double>>(s, 1 + static_cast<index>(seed) * 4));
+    }
+}
+
 // Late iterations: groups of centroids around which nothing moves rest, until something comes near, leaps, or
 // all creep; leases on infinite shells run all the time.
 TEST(frontier, charges_where_all_but_a_few_rest) {
