@@ -1,17 +1,24 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Times algorithms of kopse beside each other: same data, same starts, every output checked.
+"""Times kopse's algorithms and other libraries beside each other: same data, same starts, same threads, every output checked.
 
-    bench/run.py stars.npy -k 1000 -a lloyd dualtree --pairs 5 --max-iter 10
+    bench/run.py                                  the tables of docs/benchmarks.md: all cells of bench/paper.toml
+    bench/run.py --only birch3 lcdm-k500          those whose name begins like that
+    bench/run.py --scale 0.01 --only birch3       a hundredth of the rows: a trial of a minute
+    bench/run.py stars-full.npy -k 1000 -a dualtree filter:--leaf-size=40 mlpack/dualtree faiss/flat
 
-Machines are shared and their speed wanders, so what counts is the ratio of two runs that followed each other. A round
-runs each algorithm once, in an order that turns from round to round; the table shows, of all rounds, the median of each
-figure and the median of the ratios of time an iteration to that of the first algorithm. Each round has its own starting
-centroids (--seed of kopse: the round's number). A round in which labels, centroids, inertia or the number of iterations
-of two algorithms differ in a single bit ends the benchmark: a wrong result has no time.
+A round runs each program once, in an order that turns from round to round, on starting centroids of its own: distinct rows,
+a little moved. The last form prints medians of all rounds, and of ratios to the first algorithm over the same iterations,
+which must be one of kopse's; FILE may be in the cache folder. bench/programs.py says what programs there are, and how each
+is timed, limited and judged; a wrong result has no time.
 
-Algorithms are names of `kopse fit -a`; options for one of them follow a colon: dualtree:--leaf-size=40.
-Needs only Python's standard library. --out writes all figures as JSON, with machine, version and commit.
+Without a FILE each run is kept at once, as a line of bench/results/CELL.jsonl (scaled: in build/bench/SCALE), and what is
+there is not run again, so the command goes on where it was interrupted; --again measures anew. bench/report.py makes the
+tables from them. A run of over 10 s is done in one round only. What takes too long or too much memory is not tried for more
+clusters of the same data. --estimate prints how long what is left may take, from what is there of cells like it.
+
+Needs numpy, for the peers any of mlpack, scikit-learn, scikit-learn-intelex, faiss-cpu and geokmeans (what is not there is
+reported), and for data sets what their scripts need, in the Python that runs this or in the one of --python.
 """
 
 import argparse
@@ -22,95 +29,387 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
+import tomllib
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
+
+import programs
+from programs import Job, NoTime
+
 ROOT = Path(__file__).resolve().parent.parent
+RESULTS = ROOT / "bench" / "results"
+sys.path.insert(0, str(ROOT / "bench" / "datasets"))
+from common import cache_folder  # noqa: E402
+
+ONCE = 10  # seconds of a run above which there is one round
 
 
-def arguments():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("data", help=".npy or text file")
-    parser.add_argument("-k", type=int, required=True, help="clusters")
-    parser.add_argument("-a", "--algorithms", nargs="+", default=["lloyd", "dualtree"], metavar="NAME[:OPTION...]",
-                        help="what to compare; ratios are to the first (default: lloyd dualtree)")
-    parser.add_argument("--pairs", type=int, default=5, help="rounds (default: 5)")
-    parser.add_argument("--max-iter", type=int, default=10, help="iterations of each run (default: 10)")
-    parser.add_argument("--init", default="random", help="how to start, as in kopse fit (default: random)")
-    parser.add_argument("--threads", type=int, default=1, help="threads (default: 1)")
-    parser.add_argument("--kopse", default=ROOT / "build" / "release" / "kopse", help="the program")
-    parser.add_argument("--out", type=Path, help="write all figures here, as JSON")
-    return parser.parse_args()
+@dataclass(frozen=True)
+class Cell:
+    """What is measured: a data set, or its first rows, and a number of clusters."""
+
+    data: str
+    k: int
+    iterations: int
+    rounds: int
+    names: tuple
+    rows: int | None = None
+    threads: int = 1
+    sweep: str | None = None
+
+    @property
+    def name(self):
+        part = f"-n{self.rows}" if self.sweep == "N" else ""
+        several = f"-t{self.threads}" if self.sweep == "threads" else ""
+        return f"{self.data}{part}-k{self.k}{several}" + (f"-{self.sweep}" if self.sweep == "d" else "")
 
 
-def run(args, algorithm, seed, folder):
-    """One run: its --stats, and its outputs as bytes."""
-    name, *options = algorithm.split(":")
-    stats, centroids, labels = (Path(folder) / file for file in ("stats.json", "centroids.npy", "labels.npy"))
-    command = [args.kopse, "fit", args.data, "-k", args.k, "-a", name, "--init", args.init, "--seed", seed,
-               "--max-iter", args.max_iter, "--threads", args.threads, "--stats", stats, "-o", centroids, "-l", labels, "--quiet", *options]
-    done = subprocess.run([str(word) for word in command], capture_output=True, text=True)
+def read_plan(path=ROOT / "bench" / "paper.toml"):
+    """bench/paper.toml, and its cells, those of the sweeps last."""
+    plan = tomllib.loads(path.read_text())
+    names = ("seed", *plan["kopse"], *plan["peers"])
+    cells = []
+    for entry in plan["cell"]:
+        cells.append(Cell(entry["data"], entry["k"], entry["iterations"], entry["rounds"], names))
+    for entry in plan["sweep"]:
+        sets = entry["data"] if isinstance(entry["data"], list) else [entry["data"]]
+        for data in sets:
+            for n in entry.get("n", [None]):
+                for threads in entry.get("threads", [1]):
+                    cells.append(Cell(data, entry["k"], entry["iterations"], entry["rounds"], tuple(entry["programs"]), n,
+                                      threads, entry["name"]))  # fmt: skip
+    return plan, cells
+
+
+# ---- Data
+
+
+def make_data(options, plan, cell, folder):
+    """The file of a cell's rows, made where it is not there. None where it cannot be."""
+    entry = plan["data"][cell.data]
+    n = max(1, round((cell.rows or entry["rows"]) * options.scale))
+    path, make = cache_folder() / entry["file"], list(entry["make"])
+    if n < entry["rows"] and entry.get("made"):
+        path = folder / f"{cell.data}-{n}.npy"
+        make += ["--n", str(n), "--out", str(path)]
+    if not path.exists():
+        print(f"making {path.name}", file=sys.stderr)
+        script = ROOT / "bench" / "datasets" / make[0]
+        done = subprocess.run([options.python, str(script), *make[1:]], capture_output=True, text=True)
+        if done.returncode != 0 or not path.exists():
+            print(f"{cell.name}: no data: {(done.stderr or done.stdout).strip()[-300:]}", file=sys.stderr)
+            return None
+    return part_of(path, n, None, folder)
+
+
+def part_of(path, n, columns, folder):
+    """The first n rows of a file, or some of its columns: a file that is the whole one where that is meant."""
+    rows = np.load(path, mmap_mode="r")
+    if n >= len(rows) and columns is None:
+        return path
+    part = folder / f"{path.stem}-{n}-{columns}.npy"
+    if not part.exists():
+        columns = [int(c) for c in columns.split(",")] if columns else slice(None)
+        np.save(part, np.ascontiguousarray(rows[:n, columns]))
+    return part
+
+
+# ---- Runs
+
+
+class Round:
+    """One start, and what kopse's reference has from it after so many iterations."""
+
+    def __init__(self, job, reference):
+        self.job, self.reference, self.known = job, reference, {}
+
+    def expected(self, iterations, start=None, empty="keep"):
+        key = (iterations, start is not None and start.read_bytes(), empty)
+        if key not in self.known:
+            self.known[key] = programs.run_kopse(self.job, self.reference, iterations, start, empty)
+        return self.known[key]
+
+    def record(self, name, asked):
+        """A program's record, judged. asked: its iterations, or None where they are to be found."""
+        fixed = asked is not None
+        job = replace(self.job, iterations=asked) if fixed else self.job
+        began = time.monotonic()
+        try:
+            if name == "seed":
+                result = programs.measure_seeding(job)
+            elif "/" in name:
+                result = programs.run_peer(job, name, fixed)
+            else:
+                result = programs.run_kopse(job, name, fixed=fixed)
+        except NoTime as why:
+            return {"fault": str(why), "took": time.monotonic() - began}
+        took = time.monotonic() - began
+        if name != "seed":
+            start = result.pop("start", None)
+            expected = self.expected(result["asked"], start)
+            fault, off = programs.judge(name, result, expected,
+                                        lambda: self.expected(result["asked"], start, "relocate"))  # fmt: skip
+            result |= {"off": off, "against": expected["seconds"]}
+            if fault:
+                result["fault"] = fault
+        return result | {"took": took}
+
+
+def kept(record, whole):
+    """What is written of a record: no arrays but kopse's trace (whole), figures to six digits."""
+    record = {key: value for key, value in record.items() if key not in ("centroids", "each", "single")}
+    if not whole:
+        record.pop("trace", None)
+    shorten = lambda value: float(f"{value:.6g}") if isinstance(value, float) else value
+    return {key: [shorten(each) for each in value] if key == "trace" else shorten(value) for key, value in record.items()}
+
+
+def open_round(options, cell, number, data, folder):
+    """The start of a round, and what its programs get."""
+    start = folder / f"start-{cell.k}-{number}.npy"
+    done = subprocess.run([options.python, programs.__file__, "--start", data, str(cell.k), str(number), start],
+                          capture_output=True, text=True)  # a process of its own, as memory once used counts for children
     if done.returncode != 0:
-        sys.exit(f"{algorithm} failed with {done.returncode}: {done.stderr.strip()}")
-    figures = json.loads(stats.read_text())
-    outputs = (centroids.read_bytes(), labels.read_bytes(), figures["inertia"], figures["iterations"])
-    return figures, outputs
-
-
-def summary(figures):
-    """What the table shows of one run."""
-    trace = figures["trace"]
-    return {
-        "iteration_ms": 1000 * statistics.mean(entry["seconds"] for entry in trace),
-        "first_ms": 1000 * trace[0]["seconds"],
-        "last_ms": 1000 * trace[-1]["seconds"],
-        "passes": statistics.mean(entry["seconds"] for entry in trace) / figures["pass_seconds"],
-        "tree_ms": 1000 * figures["seconds"]["tree"],
-        "distances_percent": 100 * sum(e["distances"] for e in trace) / (len(trace) * figures["n"] * figures["k"]),
-        "node_scores": statistics.mean(entry["node_scores"] for entry in trace),
-        "peak_mib": figures["peak_bytes"] / 2**20,
-        "iterations": figures["iterations"],
-    }
+        sys.exit(f"{cell.name}: no start: {done.stderr.strip()}")
+    job = Job(data, cell.k, start, cell.iterations, cell.threads, options.limit, options.kopse, options.python, folder, number)
+    return Round(job, next(name for name in cell.names if name != "seed"))
 
 
 def commit():
-    git = subprocess.run(["git", "describe", "--always", "--dirty"], cwd=ROOT, capture_output=True, text=True)
+    git = subprocess.run(["git", "describe", "--always", "--dirty", "--exclude=*"], cwd=ROOT, capture_output=True, text=True)
     return git.stdout.strip() or "unknown"
 
 
-def main():
-    args = arguments()
-    rounds = []
+def machine():
+    names = [line.split(":")[1].strip() for line in Path("/proc/cpuinfo").read_text().splitlines() if "model name" in line]
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    return f"{names[0] if names else platform.machine()}, {os.cpu_count()} cores, {memory:.0f} GiB"
+
+
+def skipped(name, cell, records, every):
+    """A record of what need not be run, or None: slow or faulty in a round before, or with fewer clusters."""
+    before = [r for r in records if r["program"] == name]
+    if before and (any("seconds" not in r or r["took"] > ONCE for r in before)):
+        return {}
+    if name == "line" and cell.data is not None and records and records[0].get("d", 1) > 1:
+        return {"fault": "for one column"}
+    for other, found in every.items():
+        if (other.data, other.rows, other.threads) == (cell.data, cell.rows, cell.threads) and other.k < cell.k:
+            for r in found:
+                if r["program"] == name and r.get("fault", "").startswith((">", "out of memory")):
+                    return {"fault": r["fault"], "inferred": other.name}
+    return None
+
+
+def measure(options, cell, data, folder, records, every, keep):
+    """Runs what a cell lacks; keep(record) is called for each as soon as it is there."""
+    names = [name for name in cell.names if not options.programs or name in options.programs]
+    reference = next(name for name in cell.names if name != "seed")
+    for number in range(cell.rounds):
+        shift = number % len(names)
+        order = names[shift:] + names[:shift]
+        if number == 0 and reference in order:  # tells the number of columns
+            order = [reference, *(name for name in order if name != reference)]
+        missing = [name for name in order if not any((r["program"], r["round"]) == (name, number) for r in records)]
+        current = None
+        for name in missing:
+            record = skipped(name, cell, records, every)
+            if record == {}:
+                continue
+            if record is None:
+                current = current or open_round(options, cell, number, data, folder)
+                asked = next((r["asked"] for r in records if r["program"] == name and "asked" in r), None)
+                record = current.record(name, asked)
+            whole = number == 0 or name == reference
+            record = {"program": name, "round": number, **kept(record, whole), "commit": options.commit,
+                      "machine": options.machine}  # fmt: skip
+            records.append(record)
+            keep(record)
+            print(f"{cell.name} round {number + 1} of {cell.rounds}: {name} {told(record)}", file=sys.stderr, flush=True)
+
+
+def told(record):
+    """A record in a few words."""
+    if "fault" in record:
+        return record["fault"]
+    fewer = f" @{record['asked']}" if "asked" in record else ""
+    return f"{1000 * record['seconds']:.3g} ms{fewer} ({record['took']:.1f} s)"
+
+
+# ---- Cells of the plan, kept
+
+
+def read_results(path):
+    """The records of a file; a last line that was cut off is none."""
+    records = []
+    for line in path.read_text().splitlines() if path.exists() else []:
+        try:
+            records.append(json.loads(line))
+        except json.JSONDecodeError:
+            continue
+    return records
+
+
+def scaled(cell, options, rows):
+    """A cell of fewer rows has at most a cluster for four of them, and one round."""
+    if options.scale == 1:
+        return replace(cell, rounds=options.pairs or cell.rounds)
+    return replace(cell, rounds=options.pairs or 1, k=max(2, min(cell.k, round(rows * options.scale) // 4)))
+
+
+def run_plan(options):
+    plan, cells = read_plan()
+    results = options.results or (RESULTS if options.scale == 1 else ROOT / "build" / "bench" / f"{options.scale:g}")
+    cells = [cell for cell in cells if not options.only or any(cell.name.startswith(only) for only in options.only)]
+    if not cells:
+        sys.exit(f"no cell of bench/paper.toml begins with {' or '.join(options.only)}")
+    if options.estimate:
+        return estimate(cells, results)
+    results.mkdir(parents=True, exist_ok=True)
+    every, began, faults = {}, time.monotonic(), []
+    cells = list(dict.fromkeys(scaled(cell, options, cell.rows or plan["data"][cell.data]["rows"]) for cell in cells))
+    for at, cell in enumerate(cells):
+        path = results / f"{cell.name}.jsonl"
+        records = read_results(path)
+        if options.again:
+            records = [r for r in records if options.programs and r["program"] not in options.programs]
+        path.write_text("".join(json.dumps(r) + "\n" for r in records))
+        every[cell] = records
+        print(f"[{at + 1}/{len(cells)}] {cell.name}, {time.monotonic() - began:.0f} s so far", file=sys.stderr)
+        with tempfile.TemporaryDirectory() as folder, open(path, "a") as file:
+            data = make_data(options, plan, cell, Path(folder))
+            if data is None:
+                continue
+
+            def keep(record, file=file):
+                file.write(json.dumps(record) + "\n")
+                file.flush()
+
+            measure(options, cell, data, Path(folder), records, every, keep)
+        faults += [f"{cell.name}: {r['program']}: {r['fault']}" for r in records if is_ours(r)]
+    done = sum(len(records) for records in every.values())
+    print(f"{done} records of {len(cells)} cells in {results}, {time.monotonic() - began:.0f} s")
+    if faults:
+        sys.exit("kopse is wrong:\n" + "\n".join(faults))
+    print("kopse's algorithms all gave the same bits")
+
+
+def is_ours(record):
+    """Whether a record tells of a fault of kopse."""
+    return "/" not in record["program"] and record.get("fault", "").startswith(("other bits", "wrong", "failed"))
+
+
+def estimate(cells, results):
+    """Prints seconds by cell: what was taken in runs that are there, all rounds; cells without any are named."""
+    total = 0
+    for cell in cells:
+        records = read_results(results / f"{cell.name}.jsonl")
+        first = [r for r in records if r["round"] == 0]
+        seconds = sum(r["took"] * (1 if r["took"] > ONCE or "seconds" not in r else cell.rounds)
+                      for r in first if "took" in r)  # fmt: skip
+        total += seconds
+        lacking = len(cell.names) - len(first)
+        print(f"{cell.name:<28}{seconds:>8.0f} s" + (f", without {lacking} programs" if lacking else ""))
+    print(f"{'in all':<28}{total:>8.0f} s")
+
+
+# ---- One cell of the command line, printed
+
+
+def run_file(options):
+    path = Path(options.file) if Path(options.file).exists() else cache_folder() / options.file
+    if not path.exists():
+        sys.exit(f"no file {options.file}, neither here nor in {cache_folder()}")
+    if options.k is None:
+        sys.exit("how many clusters? -k is missing")
+    names = options.algorithms
+    if "/" in names[0]:
+        sys.exit(f"{names[0]}: the first algorithm must be one of kopse's")
+    cell = Cell(path.stem, options.k, options.max_iter, options.pairs or 3, tuple(names), None, options.threads)
+    records = []
     with tempfile.TemporaryDirectory() as folder:
-        for number in range(args.pairs):
-            shift = number % len(args.algorithms)
-            results, expected = {}, None
-            for algorithm in args.algorithms[shift:] + args.algorithms[:shift]:
-                figures, outputs = run(args, algorithm, number, folder)
-                if expected is not None and outputs != expected:
-                    sys.exit(f"round {number}: {algorithm} gives other bits than the algorithm before it")
-                expected = outputs
-                results[algorithm] = {**summary(figures), "stats": figures}
-            rounds.append(results)
-            print(f"round {number + 1} of {args.pairs} done", file=sys.stderr)
-    shape = rounds[0][args.algorithms[0]]["stats"]
-    print(f"{Path(args.data).name}: n = {shape['n']:,}, d = {shape['d']}, k = {args.k:,}, threads = {args.threads}, "
-          f"{args.pairs} rounds of at most {args.max_iter} iterations; kopse {shape['version']}, commit {commit()}, "
-          f"{os.cpu_count()} cores, {platform.machine()}")
-    print(f"{'algorithm':<28}{'ms/iter':>10}{'faster by':>11}{'first':>9}{'last':>9}{'passes':>9}{'tree ms':>9}"
-          f"{'% of n·k':>10}{'scores':>12}{'peak MiB':>10}")
-    for algorithm in args.algorithms:
-        def middle(key):
-            return statistics.median(results[algorithm][key] for results in rounds)
-        ratio = statistics.median(results[args.algorithms[0]]["iteration_ms"] / results[algorithm]["iteration_ms"]
-                                  for results in rounds)
-        print(f"{algorithm:<28}{middle('iteration_ms'):>10.2f}{ratio:>11.2f}{middle('first_ms'):>9.1f}"
-              f"{middle('last_ms'):>9.1f}{middle('passes'):>9.2f}{middle('tree_ms'):>9.0f}"
-              f"{middle('distances_percent'):>10.4f}{middle('node_scores'):>12.0f}{middle('peak_mib'):>10.1f}")
-    if args.out:
-        args.out.write_text(json.dumps({"commit": commit(), "machine": platform.uname()._asdict(),
-                                        "cores": os.cpu_count(), "arguments": vars(args) | {
-                                            "kopse": str(args.kopse), "out": str(args.out)}, "rounds": rounds},
-                                       indent=1, default=str))
+        data = part_of(path, sys.maxsize, options.columns, Path(folder))
+        measure(options, cell, data, Path(folder), records, {}, lambda record: None)
+        n, d = np.load(data, mmap_mode="r").shape
+    print(f"{path.name}: n = {n:,}, d = {d}, k = {options.k:,}, threads = {options.threads}, rounds of at most "
+          f"{options.max_iter} iterations; commit {options.commit}; {options.machine}")  # fmt: skip
+    width = max(len(name) for name in names) + 4
+    print(f"{'algorithm':<{width}}{'ms/iter':>10}{'ratio':>8}{'first':>9}{'last':>9}{'passes':>8}{'tree ms':>9}{'total s':>9}"
+          f"{'% of n·k':>10}{'scores':>11}{'work':>13}{'MiB':>7}{'off':>9}  result")  # fmt: skip
+    for name in names:
+        print(line_of(name, [r for r in records if r["program"] == name], n * options.k, width))
+    if options.out:
+        options.out.write_text(json.dumps({"file": path.name, "n": n, "d": d, "k": options.k, "records": records}, indent=1))
+    ours = [r for r in records if is_ours(r)]
+    if ours:
+        sys.exit(f"{ours[0]['program']}: {ours[0]['fault']}")
+
+
+def middle(records, key, scale=1.0):
+    """The median of a figure, or None where it is not known."""
+    values = [record[key] for record in records if record.get(key) is not None]
+    return scale * statistics.median(values) if values else None
+
+
+def line_of(name, records, pairs, width):
+    timed = [r for r in records if "seconds" in r]
+    faults = [r["fault"] for r in records if "fault" in r]
+    if not timed:
+        return f"{name:<{width}}{'':>94}  {faults[0] if faults else ''}"
+    timed = [r | {"ratio": r["seconds"] / r["against"]} | ({"last": r["trace"][-1], "begin": r["trace"][0],
+             "passes": statistics.mean(r["trace"]) / r["pass"]} if "trace" in r else {}) for r in timed]  # fmt: skip
+    figure = lambda key, form, scale=1.0: "" if (value := middle(timed, key, scale)) is None else format(value, form)
+    shown = f"({figure('seconds', '.2f', 1000)})" if faults else figure("seconds", ".2f", 1000)
+    fewer = {r["asked"] for r in timed}
+    verdict = f"{faults[0]} in {len(faults)} of {len(records)}" if faults else f"right, {max(r['iterations'] for r in timed)} iterations"
+    chosen = ", then ".join(f"{c['algorithm']} from {c['iteration']}" for c in timed[0].get("choices", []))
+    label = name + (f"@{min(fewer)}" if fewer else "")
+    return (f"{label:<{width}}{shown:>10}{figure('ratio', '.2f'):>8}{figure('begin', '.1f', 1000):>9}{figure('last', '.1f', 1000):>9}"
+            f"{figure('passes', '.2f'):>8}{figure('tree', '.0f', 1000):>9}{figure('total', '.3f'):>9}"
+            f"{figure('distances', '.4f', 100 / pairs):>10}{figure('scores', ',.0f'):>11}{figure('work', ',.0f'):>13}"
+            f"{figure('peak', '.0f', 2**-20):>7}{figure('off', '.0e'):>9}  {verdict}"
+            + (f"; {chosen}" if chosen else ""))  # fmt: skip
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    program = next((ROOT / "build" / build / "kopse" for build in ("release", "test")
+                    if (ROOT / "build" / build / "kopse").exists()), ROOT / "build" / "release" / "kopse")  # fmt: skip
+    parser.add_argument("--kopse", type=Path, default=program, help=f"the program (default: {program.relative_to(ROOT)})")
+    parser.add_argument("--python", default=sys.executable, help="the Python that has the peers (default: this one)")
+    parser.add_argument("--pairs", type=int, help="rounds (default: bench/paper.toml's; with FILE 3)")
+    parser.add_argument("--limit", type=float, default=programs.LIMIT, help="seconds of a run (default: 60)")
+    table = parser.add_argument_group("the tables")
+    table.add_argument("--only", nargs="+", metavar="CELL", help="cells whose name begins like that, e.g. power-k250")
+    table.add_argument("--programs", nargs="+", metavar="NAME", help="only these")
+    table.add_argument("--scale", type=float, default=1, help="this share of the rows; at most a cluster for four rows")
+    table.add_argument("--results", type=Path, help="the folder of results")
+    table.add_argument("--again", action="store_true", help="measure anew what is there of the cells and programs named")
+    table.add_argument("--estimate", action="store_true", help="run nothing; how long the cells take")
+    one = parser.add_argument_group("one cell")
+    one.add_argument("file", nargs="?", metavar="FILE", help=".npy file")
+    one.add_argument("-k", type=int, help="clusters")
+    one.add_argument("-a", "--algorithms", nargs="+", default=["auto", "lloyd"], metavar="NAME",
+                     help="what to compare; ratios are to the first (default: auto lloyd)")  # fmt: skip
+    one.add_argument("--max-iter", type=int, default=11, help="iterations (default: 11)")
+    one.add_argument("--threads", type=int, default=1, help="(default: 1)")
+    one.add_argument("--columns", help="only these, e.g. 0,1,2")
+    one.add_argument("--out", type=Path, help="write all figures here, as JSON")
+    return parser.parse_args()
+
+
+def main():
+    options = arguments()
+    options.commit, options.machine = commit(), machine()
+    if not Path(options.kopse).exists():
+        sys.exit(f"no program {options.kopse}: cmake --preset release && cmake --build --preset release")
+    if options.file:
+        run_file(options)
+    else:
+        run_plan(options)
 
 
 if __name__ == "__main__":
