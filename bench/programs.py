@@ -57,7 +57,7 @@ ALIASES = {"dualtree-kd": "dualtree", "dualtree-cover": "dualtree:--tree=cover"}
 PACKAGES = {"sklearn": "scikit-learn", "sklearnex": "scikit-learn-intelex", "faiss": "faiss-cpu"}
 OWN_POLICY = ("faiss/", "sklearn/", "sklearnex/", "geokmeans/")  # for empty clusters
 SINGLE = ("faiss/", "geokmeans/")  # compute in float32, as scikit-learn does where data are
-MEMORY_SHARE = 0.75  # of the machine's, that a program may take
+MEMORY_SHARE = 0.5  # of the machine's, that a program may take
 
 
 class NoTime(Exception):

@@ -25,6 +25,7 @@ import argparse
 import json
 import os
 import platform
+import signal
 import statistics
 import subprocess
 import sys
@@ -401,8 +402,15 @@ def arguments():
     return parser.parse_args()
 
 
+def stop(number, _):
+    """Ends the run; what a program has used is freed on the way out."""
+    sys.exit(f"stopped by {signal.Signals(number).name}; the same command goes on from here")
+
+
 def main():
     options = arguments()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, stop)
     options.commit, options.machine = commit(), machine()
     if not Path(options.kopse).exists():
         sys.exit(f"no program {options.kopse}: cmake --preset release && cmake --build --preset release")
