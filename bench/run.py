@@ -14,7 +14,7 @@ is timed, limited and judged; a wrong result has no time.
 
 Without a FILE each run is kept at once, as a line of bench/results/CELL.jsonl (scaled: in build/bench/SCALE), and what is
 there is not run again, so the command goes on where it was interrupted; --again measures anew. bench/report.py makes the
-tables from them. A run of over 10 s is done in one round only. What takes too long or too much memory is not tried for more
+tables from them. A run of over 10 s is done in one round only, and so is what was wrong. What takes too long or too much memory is not tried for more
 clusters of the same data. --estimate prints how long what is left may take, from what is there of cells like it.
 
 Needs numpy, for the peers any of mlpack, scikit-learn, scikit-learn-intelex, faiss-cpu and geokmeans (what is not there is
@@ -130,7 +130,19 @@ class Round:
     def expected(self, iterations, start=None, empty="keep"):
         key = (iterations, start is not None and start.read_bytes(), empty)
         if key not in self.known:
-            self.known[key] = programs.run_kopse(self.job, self.reference, iterations, start, empty)
+            if start is None and empty == "keep":
+                self.known[key] = programs.run_kopse(replace(self.job, iterations=iterations), self.reference, fixed=True)
+            else:
+                self.known[key] = programs.run_kopse(self.job, self.reference, iterations, start, empty)
+        return self.known[key]
+
+    def timed(self, job, fixed):
+        """The reference as a program among others, run once for both."""
+        key = (job.iterations, False, "keep")
+        if key not in self.known:
+            result = programs.run_kopse(job, self.reference, fixed=fixed)
+            self.known[result["asked"], False, "keep"] = result
+            return result
         return self.known[key]
 
     def record(self, name, asked):
@@ -143,13 +155,15 @@ class Round:
                 result = programs.measure_seeding(job)
             elif "/" in name:
                 result = programs.run_peer(job, name, fixed)
+            elif name == self.reference:
+                result = self.timed(job, fixed)
             else:
                 result = programs.run_kopse(job, name, fixed=fixed)
         except NoTime as why:
             return {"fault": str(why), "took": time.monotonic() - began}
         took = time.monotonic() - began
         if name != "seed":
-            start = result.pop("start", None)
+            start = result.get("start")
             expected = self.expected(result["asked"], start)
             fault, off = programs.judge(name, result, expected,
                                         lambda: self.expected(result["asked"], start, "relocate"))  # fmt: skip
@@ -161,9 +175,10 @@ class Round:
 
 def kept(record, whole):
     """What is written of a record: no arrays but kopse's trace (whole), figures to six digits."""
-    record = {key: value for key, value in record.items() if key not in ("centroids", "each", "single")}
-    if not whole:
-        record.pop("trace", None)
+    dropped = {"centroids", "each", "single", "start"} | (set() if whole else {"trace"})
+    if "fault" in record:
+        dropped |= {"seconds", "first", "total", "trace"}
+    record = {key: value for key, value in record.items() if key not in dropped}
     shorten = lambda value: float(f"{value:.6g}") if isinstance(value, float) else value
     return {key: [shorten(each) for each in value] if key == "trace" else shorten(value) for key, value in record.items()}
 
@@ -337,7 +352,7 @@ def run_file(options):
         n, d = np.load(data, mmap_mode="r").shape
     print(f"{path.name}: n = {n:,}, d = {d}, k = {options.k:,}, threads = {options.threads}, rounds of at most "
           f"{options.max_iter} iterations; commit {options.commit}; {options.machine}")  # fmt: skip
-    width = max(len(name) for name in names) + 4
+    width = max(len(name) for name in names) + 2
     print(f"{'algorithm':<{width}}{'ms/iter':>10}{'ratio':>8}{'first':>9}{'last':>9}{'passes':>8}{'tree ms':>9}{'total s':>9}"
           f"{'% of n·k':>10}{'scores':>11}{'work':>13}{'MiB':>7}{'off':>9}  result")  # fmt: skip
     for name in names:
@@ -356,23 +371,19 @@ def middle(records, key, scale=1.0):
 
 
 def line_of(name, records, pairs, width):
-    timed = [r for r in records if "seconds" in r]
+    """What is printed of an algorithm: medians of all rounds."""
     faults = [r["fault"] for r in records if "fault" in r]
-    if not timed:
-        return f"{name:<{width}}{'':>94}  {faults[0] if faults else ''}"
-    timed = [r | {"ratio": r["seconds"] / r["against"]} | ({"last": r["trace"][-1], "begin": r["trace"][0],
-             "passes": statistics.mean(r["trace"]) / r["pass"]} if "trace" in r else {}) for r in timed]  # fmt: skip
-    figure = lambda key, form, scale=1.0: "" if (value := middle(timed, key, scale)) is None else format(value, form)
-    shown = f"({figure('seconds', '.2f', 1000)})" if faults else figure("seconds", ".2f", 1000)
-    fewer = {r["asked"] for r in timed}
-    verdict = f"{faults[0]} in {len(faults)} of {len(records)}" if faults else f"right, {max(r['iterations'] for r in timed)} iterations"
-    chosen = ", then ".join(f"{c['algorithm']} from {c['iteration']}" for c in timed[0].get("choices", []))
-    label = name + (f"@{min(fewer)}" if fewer else "")
-    return (f"{label:<{width}}{shown:>10}{figure('ratio', '.2f'):>8}{figure('begin', '.1f', 1000):>9}{figure('last', '.1f', 1000):>9}"
-            f"{figure('passes', '.2f'):>8}{figure('tree', '.0f', 1000):>9}{figure('total', '.3f'):>9}"
+    if faults or not records:
+        return f"{name:<{width}}{faults[0] if faults else ''}"
+    found = [r | {"ratio": r["seconds"] / r["against"]} | ({"last": r["trace"][-1], "begin": r["trace"][0],
+             "passes": statistics.mean(r["trace"]) / r["pass"]} if "trace" in r else {}) for r in records]  # fmt: skip
+    figure = lambda key, form, scale=1.0: "" if (value := middle(found, key, scale)) is None else format(value, form)
+    chosen = ", then ".join(f"{c['algorithm']} from {c['iteration']}" for c in found[0].get("choices", []))
+    verdict = f"right, {max(r['iterations'] for r in found)} iterations" + (f"; {chosen}" if chosen else "")
+    return (f"{name:<{width}}{figure('seconds', '.2f', 1000):>10}{figure('ratio', '.2f'):>8}{figure('begin', '.1f', 1000):>9}"
+            f"{figure('last', '.1f', 1000):>9}{figure('passes', '.2f'):>8}{figure('tree', '.0f', 1000):>9}{figure('total', '.3f'):>9}"
             f"{figure('distances', '.4f', 100 / pairs):>10}{figure('scores', ',.0f'):>11}{figure('work', ',.0f'):>13}"
-            f"{figure('peak', '.0f', 2**-20):>7}{figure('off', '.0e'):>9}  {verdict}"
-            + (f"; {chosen}" if chosen else ""))  # fmt: skip
+            f"{figure('peak', '.0f', 2**-20):>7}{figure('off', '.0e'):>9}  {verdict}")  # fmt: skip
 
 
 def arguments():
