@@ -3,7 +3,7 @@
 """Writes the tables of docs/benchmarks.md and the pictures beside them from the results of bench/run.py.
 
     bench/report.py                              from bench/results/, into docs/
-    bench/report.py --results build/bench/0.01   the tables of other results, printed
+    bench/report.py --scale 0.01                 the tables of a trial, printed
 
 Tables stand between two marks of the page; what is around them is written by hand. A figure is the median of all rounds. A
 program that was wrong in any round has no time. Needs only Python's standard library, and matplotlib for the pictures,
@@ -15,7 +15,7 @@ import json
 import statistics
 from pathlib import Path
 
-from run import RESULTS, ROOT, read_plan, read_results
+from run import RESULTS, ROOT, read_plan, read_results, results_folder, scaled
 
 PAGE = ROOT / "docs" / "benchmarks.md"
 PICTURES = ROOT / "docs" / "benchmarks"
@@ -40,11 +40,14 @@ class Results:
         if not faults:
             return None
         many = f" in {len(faults)} of {len(rounds)}" if len(rounds) > 1 and len(faults) < len(rounds) else ""
-        return {"not compared: clusters were empty": "empty clusters", "returned no centroids": "no result"}.get(
-            faults[0], faults[0].split(":")[0]) + many  # fmt: skip
+        return {"returned no centroids": "no result"}.get(faults[0], faults[0].split(":")[0]) + many
 
     def right(self, name):
-        return self.fault(name) is None
+        return self.fault(name) is None and not self.unchecked(name)
+
+    def unchecked(self, name):
+        """Whether the centroids could not be compared."""
+        return any("unchecked" in r for r in self.by_program.get(name, []))
 
     def figure(self, name, key):
         """A median; of ratio: of a program's time to that of the first algorithm in the same round."""
@@ -67,9 +70,10 @@ class Results:
         return min(timed, key=lambda name: self.figure(name, "ratio"), default=None)
 
 
-def load(folder):
+def load(folder, options):
     """The plan, and results of its cells that have any."""
     plan, cells = read_plan()
+    cells = dict.fromkeys(scaled(cell, options, cell.rows or plan["data"][cell.data]["rows"]) for cell in cells)
     found = [Results(cell, read_results(folder / f"{cell.name}.jsonl")) for cell in cells]
     return plan, [results for results in found if results.records]
 
@@ -117,6 +121,7 @@ def time_of(results, name, bold):
     shown = digits(1000 * results.figure(name, "seconds"))
     fewer = results.fewer(name)
     total = f" @{fewer}" if fewer else f" ({digits(results.figure(name, 'total'))})"
+    shown = f"[{shown}]" if results.unchecked(name) else shown
     return (f"**{shown}**" if bold else shown) + total
 
 
@@ -187,7 +192,7 @@ def details(plan, found):
             continue
         one, trace = runs[0], runs[0]["trace"]
         end = "yes" if one["converged"] else "no"
-        rows.append([r.cell.data, f"{r.cell.k:,}", one["iterations"], end, digits(one["tree"] * 1000), digits(1000 * trace[0]),
+        rows.append([r.cell.data, f"{r.cell.k:,}", one["iterations"], end, digits(1000 * trace[0]),
                      digits(1000 * trace[-1]), digits(statistics.mean(trace) / one["pass"]),
                      digits(100 * one["distances"] / one["n"] / r.cell.k), short(one["scores"]),
                      digits(r.figure("seed", "seconds")), f"{one['inertia']:.6g}",
@@ -195,9 +200,9 @@ def details(plan, found):
         size = one["n"] * one["d"] * 8 / 2**20
         memory.append([r.cell.data, f"{r.cell.k:,}", digits(size)]
                       + [digits((v := r.figure(name, "peak")) and v / 2**20) for name in watched])  # fmt: skip
-    text = "### More of `auto`\n\nOf the first round. *Passes*: an iteration over one sum of all coordinates; % of n·k: distances; "
+    text = "### More of `auto`\n\nOf the first round; its first iteration builds the tree, where it takes one. *Passes*: an iteration over one sum of all coordinates; % of n·k: distances; "
     text += "seeding: `kopse seed`, k-means++, without its tree.\n\n"
-    text += table(["data", "k", "iterations", "converged", "tree, ms", "first, ms", "last, ms", "passes", "% of n·k", "scores",
+    text += table(["data", "k", "iterations", "converged", "first, ms", "last, ms", "passes", "% of n·k", "scores",
                    "seeding, s", "inertia", "chose"], rows)  # fmt: skip
     text += "\nPeak memory, MiB, of the whole process, beside that of the data in float64:\n\n"
     return text + table(["data", "k", "data", *map(label, watched)], memory) + "\n"
@@ -307,18 +312,21 @@ def sweep(panel, name, found, x):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--results", type=Path, default=RESULTS, help="the folder of results (default: bench/results)")
+    parser.add_argument("--results", type=Path, help="the folder of results (default: bench/results)")
+    parser.add_argument("--scale", type=float, default=1, help="that of bench/run.py, whose results are in build/bench/SCALE")
     parser.add_argument("--json", action="store_true", help="print medians as JSON: [{cell, program, seconds, total, ...}]")
+    parser.set_defaults(pairs=None)
     options = parser.parse_args()
-    plan, found = load(options.results)
+    folder = options.results or results_folder(options.scale)
+    plan, found = load(folder, options)
     if not found:
-        parser.error(f"no results in {options.results}: bench/run.py makes them")
+        parser.error(f"no results in {folder}: bench/run.py makes them")
     if options.json:
         keys = ("seconds", "ratio", "first", "total", "work", "peak")
         print(json.dumps([{"cell": r.cell.name, "program": name, "fault": r.fault(name), **{key: r.figure(name, key) for key in keys}}
                           for r in found for name in r.by_program if name != "seed"], indent=1))  # fmt: skip
         return
-    if options.results != RESULTS:
+    if folder != RESULTS:
         print(page(plan, found))
         return
     draw(found)

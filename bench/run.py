@@ -14,8 +14,8 @@ is timed, limited and judged; a wrong result has no time.
 
 Without a FILE each run is kept at once, as a line of bench/results/CELL.jsonl (scaled: in build/bench/SCALE), and what is
 there is not run again, so the command goes on where it was interrupted; --again measures anew. bench/report.py makes the
-tables from them. A run of over 10 s is done in one round only, and so is what was wrong. What takes too long or too much memory is not tried for more
-clusters of the same data. --estimate prints how long what is left may take, from what is there of cells like it.
+tables from them. What takes over 5 s is done in one round only, and so is what was wrong. What takes too long or too much memory is not tried for more
+clusters of the same data. --estimate prints the processor time that the cells have taken, or will with all rounds.
 
 Needs numpy, for the peers any of mlpack, scikit-learn, scikit-learn-intelex, faiss-cpu and geokmeans (what is not there is
 reported), and for data sets what their scripts need, in the Python that runs this or in the one of --python.
@@ -45,7 +45,7 @@ RESULTS = ROOT / "bench" / "results"
 sys.path.insert(0, str(ROOT / "bench" / "datasets"))
 from common import cache_folder  # noqa: E402
 
-ONCE = 10  # seconds of a run above which there is one round
+ONCE = 5  # seconds of processor time of a program, all its runs, above which there is one round
 
 
 @dataclass(frozen=True)
@@ -136,6 +136,11 @@ class Round:
                 self.known[key] = programs.run_kopse(self.job, self.reference, iterations, start, empty)
         return self.known[key]
 
+    def inertia_of(self, centroids):
+        path = self.job.folder / "judged.npy"
+        np.save(path, centroids)
+        return programs.run_kopse(self.job, self.reference, 1, path)["of_start"]
+
     def timed(self, job, fixed):
         """The reference as a program among others, run once for both."""
         key = (job.iterations, False, "keep")
@@ -145,11 +150,12 @@ class Round:
             return result
         return self.known[key]
 
-    def record(self, name, asked):
-        """A program's record, judged. asked: its iterations, or None where they are to be found."""
+    def record(self, name, asked, most):
+        """A program's record, judged. asked: its iterations, or None where they are to be found, and are at most most."""
         fixed = asked is not None
-        job = replace(self.job, iterations=asked) if fixed else self.job
-        began = time.monotonic()
+        job = replace(self.job, iterations=asked if fixed else most)
+        began, spent = time.monotonic(), programs.spent[0]
+        took = lambda: {"took": time.monotonic() - began, "cpu": programs.spent[0] - spent}
         try:
             if name == "seed":
                 result = programs.measure_seeding(job)
@@ -160,22 +166,22 @@ class Round:
             else:
                 result = programs.run_kopse(job, name, fixed=fixed)
         except NoTime as why:
-            return {"fault": str(why), "took": time.monotonic() - began}
-        took = time.monotonic() - began
+            return {"fault": str(why), **took()}
+        result |= took()
         if name != "seed":
             start = result.get("start")
             expected = self.expected(result["asked"], start)
-            fault, off = programs.judge(name, result, expected,
-                                        lambda: self.expected(result["asked"], start, "relocate"))  # fmt: skip
-            result |= {"off": off, "against": expected["seconds"]}
+            fault, off, unchecked = programs.judge(
+                name, result, expected, lambda: self.expected(result["asked"], start, "relocate"), self.inertia_of)
+            result |= {"off": off, "against": expected["seconds"]} | ({"unchecked": unchecked} if unchecked else {})
             if fault:
                 result["fault"] = fault
-        return result | {"took": took}
+        return result
 
 
 def kept(record, whole):
     """What is written of a record: no arrays but kopse's trace (whole), figures to six digits."""
-    dropped = {"centroids", "each", "single", "start"} | (set() if whole else {"trace"})
+    dropped = {"centroids", "each", "single", "start", "of_start"} | (set() if whole else {"trace"})
     if "fault" in record:
         dropped |= {"seconds", "first", "total", "trace"}
     record = {key: value for key, value in record.items() if key not in dropped}
@@ -208,15 +214,14 @@ def machine():
 def skipped(name, cell, records, every):
     """A record of what need not be run, or None: slow or faulty in a round before, or with fewer clusters."""
     before = [r for r in records if r["program"] == name]
-    if before and (any("seconds" not in r or r["took"] > ONCE for r in before)):
+    if before and (any("seconds" not in r or r["cpu"] > ONCE for r in before)):
         return {}
     if name == "line" and cell.data is not None and records and records[0].get("d", 1) > 1:
         return {"fault": "for one column"}
-    for other, found in every.items():
-        if (other.data, other.rows, other.threads) == (cell.data, cell.rows, cell.threads) and other.k < cell.k:
-            for r in found:
-                if r["program"] == name and r.get("fault", "").startswith((">", "out of memory")):
-                    return {"fault": r["fault"], "inferred": other.name}
+    for other, found in fewer_clusters(cell, every):
+        for r in found:
+            if r["program"] == name and r.get("fault", "").startswith((">", "out of memory")):
+                return {"fault": r["fault"], "inferred": other.name}
     return None
 
 
@@ -238,13 +243,26 @@ def measure(options, cell, data, folder, records, every, keep):
             if record is None:
                 current = current or open_round(options, cell, number, data, folder)
                 asked = next((r["asked"] for r in records if r["program"] == name and "asked" in r), None)
-                record = current.record(name, asked)
+                record = current.record(name, asked, most_for(name, cell, every))
             whole = number == 0 or name == reference
             record = {"program": name, "round": number, **kept(record, whole), "commit": options.commit,
                       "machine": options.machine}  # fmt: skip
             records.append(record)
             keep(record)
             print(f"{cell.name} round {number + 1} of {cell.rounds}: {name} {told(record)}", file=sys.stderr, flush=True)
+
+
+def fewer_clusters(cell, every):
+    """The records of cells of the same data with fewer clusters."""
+    same = lambda other: (other.data, other.rows, other.threads) == (cell.data, cell.rows, cell.threads)
+    return [(other, records) for other, records in every.items() if same(other) and other.k < cell.k]
+
+
+def most_for(name, cell, every):
+    """Iterations that a program may try: those of the cell, but where it could not do all with fewer clusters."""
+    asked = [r["asked"] for other, records in fewer_clusters(cell, every) for r in records
+             if r["program"] == name and r.get("asked", other.iterations) < other.iterations]  # fmt: skip
+    return min([cell.iterations, *asked])
 
 
 def told(record):
@@ -269,6 +287,10 @@ def read_results(path):
     return records
 
 
+def results_folder(scale):
+    return RESULTS if scale == 1 else ROOT / "build" / "bench" / f"{scale:g}"
+
+
 def scaled(cell, options, rows):
     """A cell of fewer rows has at most a cluster for four of them, and one round."""
     if options.scale == 1:
@@ -278,7 +300,7 @@ def scaled(cell, options, rows):
 
 def run_plan(options):
     plan, cells = read_plan()
-    results = options.results or (RESULTS if options.scale == 1 else ROOT / "build" / "bench" / f"{options.scale:g}")
+    results = options.results or results_folder(options.scale)
     cells = [cell for cell in cells if not options.only or any(cell.name.startswith(only) for only in options.only)]
     if not cells:
         sys.exit(f"no cell of bench/paper.toml begins with {' or '.join(options.only)}")
@@ -319,13 +341,12 @@ def is_ours(record):
 
 
 def estimate(cells, results):
-    """Prints seconds by cell: what was taken in runs that are there, all rounds; cells without any are named."""
+    """Prints seconds of processor time by cell: of what is there, in all rounds."""
     total = 0
     for cell in cells:
         records = read_results(results / f"{cell.name}.jsonl")
         first = [r for r in records if r["round"] == 0]
-        seconds = sum(r["took"] * (1 if r["took"] > ONCE or "seconds" not in r else cell.rounds)
-                      for r in first if "took" in r)  # fmt: skip
+        seconds = sum(r["cpu"] * (1 if r["cpu"] > ONCE or "seconds" not in r else cell.rounds) for r in first if "cpu" in r)
         total += seconds
         lacking = len(cell.names) - len(first)
         print(f"{cell.name:<28}{seconds:>8.0f} s" + (f", without {lacking} programs" if lacking else ""))
@@ -379,7 +400,8 @@ def line_of(name, records, pairs, width):
              "passes": statistics.mean(r["trace"]) / r["pass"]} if "trace" in r else {}) for r in records]  # fmt: skip
     figure = lambda key, form, scale=1.0: "" if (value := middle(found, key, scale)) is None else format(value, form)
     chosen = ", then ".join(f"{c['algorithm']} from {c['iteration']}" for c in found[0].get("choices", []))
-    verdict = f"right, {max(r['iterations'] for r in found)} iterations" + (f"; {chosen}" if chosen else "")
+    verdict = "not compared: clusters were empty, " if any("unchecked" in r for r in found) else "right, "
+    verdict += f"{max(r['iterations'] for r in found)} iterations" + (f"; {chosen}" if chosen else "")
     return (f"{name:<{width}}{figure('seconds', '.2f', 1000):>10}{figure('ratio', '.2f'):>8}{figure('begin', '.1f', 1000):>9}"
             f"{figure('last', '.1f', 1000):>9}{figure('passes', '.2f'):>8}{figure('tree', '.0f', 1000):>9}{figure('total', '.3f'):>9}"
             f"{figure('distances', '.4f', 100 / pairs):>10}{figure('scores', ',.0f'):>11}{figure('work', ',.0f'):>13}"
