@@ -56,6 +56,7 @@ SHORT = 1
 REPEATS = 3
 ITERATION = re.compile(r"iteration (\d+)[,:]")  # in the lines of kopse and mlpack
 ALIASES = {"dualtree-kd": "dualtree", "dualtree-cover": "dualtree:--tree=cover"}
+LIBRARIES = ("mlpack", "sklearn", "sklearnex", "faiss", "geokmeans")
 PACKAGES = {"sklearn": "scikit-learn", "sklearnex": "scikit-learn-intelex", "faiss": "faiss-cpu"}
 OWN_POLICY = ("faiss/", "sklearn/", "sklearnex/", "geokmeans/")  # for empty clusters
 SINGLE = ("faiss/", "geokmeans/")  # compute in float32, as scikit-learn does where data are
@@ -339,6 +340,8 @@ def kopse_record(asked, lines, figures, centroids):
 
 def run_peer(job, name, fixed):
     """The record of a run of a peer."""
+    if name.split("/")[0] not in LIBRARIES:
+        raise NoTime(f"failed: no library is called {name.split('/')[0]}; there are {', '.join(LIBRARIES)}")
     out, start = job.folder / "peer.npy", job.folder / "peer-start.npy"
     out.unlink(missing_ok=True)
     start.write_bytes(job.start.read_bytes())

@@ -35,7 +35,10 @@ import tomllib
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import numpy as np
+try:
+    import numpy as np
+except ImportError:
+    sys.exit("bench/run.py needs numpy: python3 -m venv .venv && .venv/bin/pip install numpy, and run it with .venv/bin/python")
 
 import programs
 from programs import Job, NoTime
@@ -165,6 +168,8 @@ class Round:
                 result = self.timed(job, fixed)
             else:
                 result = programs.run_kopse(job, name, fixed=fixed)
+            if result["seconds"] > job.limit:
+                raise NoTime(f"> {job.limit:g} s")
         except NoTime as why:
             return {"fault": str(why), **took()}
         result |= took()
