@@ -6,9 +6,12 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
+#include <filesystem>
+
 #include "format.hpp"
 #include "kopse/parallel.hpp"
 #include "kopse/seeding.hpp"
+#include "long_runs.hpp"
 #include "progress.hpp"
 #include "report.hpp"
 #include "stats.hpp"
@@ -36,10 +39,12 @@ load_options check_settings(fit_settings& settings) {
   settings.fit.empty = meanings[choose("--empty", settings.allow_empty ? "keep" : settings.empty, policies)];
   static constexpr std::array<std::string_view, 2> switches{"on", "off"};
   settings.fit.bisector = choose("--bisector", settings.bisector, switches) == 0;
+  check_long_run(settings);
   check_outputs({{"--centroids-out", settings.centroids_out, {".csv", ".tsv", ".txt", ".npy"}},
                  {"--labels-out", settings.labels_out, {".csv", ".tsv", ".txt", ".npy"}},
                  {"--stats", settings.stats, {".json"}},
-                 {"--report", settings.report, {".html"}}},
+                 {"--report", settings.report, {".html"}},
+                 {"--checkpoint", settings.fit.checkpoint.file, {".ckpt"}}},
                 {{"the data", settings.data.path},
                  {"--weights", settings.weights},
                  {"--initial-centroids", settings.initial_centroids}});
@@ -96,6 +101,7 @@ std::string summary(fit_settings const& settings, run_record const& run) {
       fmt::format("n: {}\nd: {}\nk: {}\nalgorithm: {}\niterations: {}\nconverged: {} ({})\n", run.n, run.d,
                   run.k, how(r), r.iterations, r.converged() ? "yes" : "no", reason(run));
   text += fmt::format("inertia: {}\n", r.inertia);
+  if (r.resumed) text += fmt::format("resumed from: iteration {}\n", r.resumed->iteration);
   if (run.restarts > 1) text += fmt::format("restart: {} of {} was best\n", r.best_restart + 1, run.restarts);
   if (r.empty_clusters > 0) text += fmt::format("empty clusters: {}\n", r.empty_clusters);
   if (settings.fit.verify) text += "verified: yes, brute force gives the same\n";
@@ -109,6 +115,37 @@ std::string summary(fit_settings const& settings, run_record const& run) {
   return text;
 }
 
+/// Tells what there is to tell of the checkpoint, and answers a signal with one.
+template <class Work> result with_checkpoint(fit_settings& settings, progress& watcher, Work const& work) {
+  checkpoint_options& checkpoint = settings.fit.checkpoint;
+  auto const tell = [&](std::string const& text) {
+    watcher.clear();
+    complain(text);
+  };
+  checkpoint.on_resume = [&](index restart, index iteration) {
+    watcher.go_on(restart, iteration);
+    std::string const which = settings.fit.restarts > 1 ? fmt::format(" of run {}", restart + 1) : "";
+    if (!settings.quiet)
+      tell(fmt::format("note: {}: going on from iteration {}{}", checkpoint.file, iteration, which));
+  };
+  checkpoint.on_failure = [&](std::string const& why) {
+    tell(fmt::format("warning: {}; the run goes on, and the checkpoint before stays", why));
+  };
+  if (std::error_code missing;
+      checkpoint.resume && !settings.quiet && !std::filesystem::exists(checkpoint.file, missing))
+    tell(fmt::format("note: {} is not there yet: starting from the beginning", checkpoint.file));
+  signal_watch const watch;
+  settings.fit.stop = watch.flag();
+  try {
+    result done = work();
+    if (watch.signal() == 0) return done;
+    tell(fmt::format("interrupted: the checkpoint {} is of the whole run", checkpoint.file));
+  } catch (interrupted const& stopped) {
+    tell(stopped.what());
+  }
+  throw ended_by_signal{watch.signal()};
+}
+
 /// Runs the fit on data of either type; the observer lives only as long as the call.
 result run_fit(fit_settings& settings, table const& data, std::vector<double> const& weights,
                progress& watcher) {
@@ -116,8 +153,11 @@ result run_fit(fit_settings& settings, table const& data, std::vector<double> co
     watcher(iteration, record);
   };
   watcher.start(data.rows(), settings.k, settings.fit.restarts);
-  return data.visit(
-      [&](auto const& rows) { return fit(point_set(rows, std::span(weights)), settings.k, settings.fit); });
+  auto const work = [&] {
+    return data.visit(
+        [&](auto const& rows) { return fit(point_set(rows, std::span(weights)), settings.k, settings.fit); });
+  };
+  return settings.fit.checkpoint.file.empty() ? work() : with_checkpoint(settings, watcher, work);
 }
 
 } // namespace
@@ -155,6 +195,7 @@ void run_fit_command(fit_settings& settings) {
   if (!settings.quiet)
     for (std::string const& note : notes) complain(note);
 
+  settings.fit.time_limit = std::max(0.0, settings.fit.time_limit - watch.seconds());
   run.result = run_fit(settings, data, weights, watcher);
   run.peak_bytes = peak_memory();
   watcher.phase("writing");

@@ -15,6 +15,7 @@ struct fit_settings {
   bool allow_empty = false;
   std::string initial_centroids, weights;
   std::string centroids_out, labels_out, stats, report; ///< empty = not asked for
+  std::string checkpoint_every, time_limit;             ///< as they were given
   bool verbose = false, quiet = false;
 };
 

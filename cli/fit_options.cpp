@@ -83,6 +83,21 @@ void add_output(CLI::App& app, fit_settings& s) {
   app.add_flag("-q,--quiet", s.quiet, "Print nothing but warnings and errors");
 }
 
+void add_long_runs(CLI::App& app, fit_settings& s) {
+  app.add_option("--checkpoint", s.fit.checkpoint.file,
+                 "Keep where the run stands in this file, to go on from there: .ckpt")
+      ->type_name("FILE");
+  app.add_option("--checkpoint-every", s.checkpoint_every,
+                 "How often: after so many iterations, or a time such as 90s, 10m, 2h")
+      ->type_name("N")
+      ->default_str("1m");
+  app.add_flag("--resume", s.fit.checkpoint.resume,
+               "Go on from the checkpoint, to the same result; where there is none yet, begin");
+  app.add_option("--time-limit", s.time_limit,
+                 "Begin no iteration after such a time (90s, 30m, 1.5h, 2d) and write what there is")
+      ->type_name("TIME");
+}
+
 /// Puts all that `add` adds under one heading of the help.
 template <class Add>
 void add_group(CLI::App& app, std::string const& heading, fit_settings& settings, Add add) {
@@ -100,6 +115,7 @@ void add_fit(CLI::App& app) {
   add_group(*fit, "Start", *settings, add_start);
   add_group(*fit, "Method", *settings, add_method);
   add_group(*fit, "Output", *settings, add_output);
+  add_group(*fit, "Long runs", *settings, add_long_runs);
   fit->footer("Times are in seconds, memory in bytes; the inertia is in squared units of the data.\n\n"
               "Examples:\n"
               "  kopse fit points.csv -k 10 -o centroids.csv -l labels.csv\n"

@@ -9,15 +9,18 @@
 #include "cli.hpp"
 #include "help.hpp"
 #include "kopse/core.hpp"
+#include "long_runs.hpp"
 #include "progress.hpp"
 
 namespace {
 
 using namespace kopse;
 
-/// Ends at once, in any phase: outputs appear by renaming, so only temporary files are to be cleared away.
+/// Ends at once, in any phase, but for a fit that leaves a checkpoint first: outputs appear by renaming, so
+/// only temporary files are to be cleared away.
 /// Everything called here may be called in a signal handler.
 extern "C" void end_by_signal(int signal) {
+  if (cli::take_signal(signal)) return;
   remove_unfinished_files();
   cli::end_progress_line();
   _exit(128 + signal);
@@ -70,6 +73,8 @@ int main(int argc, char** argv) {
   handle_signals();
   try {
     return run(argc, argv);
+  } catch (kopse::cli::ended_by_signal const& end) {
+    return 128 + end.signal;
   } catch (kopse::usage_error const& error) {
     kopse::cli::complain(error.what());
     return 2;

@@ -47,6 +47,8 @@ void progress::start(index n, index k, index restarts) {
   phase("starting");
 }
 
+void progress::go_on(index restart, index iteration) { restart_ = restart + (iteration > 0 ? 1 : 0); }
+
 void progress::operator()(index iteration, iteration_record const& record) {
   if (iteration == 1) ++restart_;
   double const now = watch_.seconds();

@@ -19,6 +19,8 @@ public:
   void phase(std::string_view what);
   /// Follow a fit of n rows and k clusters.
   void start(index n, index k, index restarts);
+  /// It goes on after this iteration of this restart.
+  void go_on(index restart, index iteration);
   void operator()(index iteration, iteration_record const& record);
   /// Wipes the line that updates in place, so that other text can be printed.
   void clear();

@@ -82,6 +82,8 @@ std::string reason(run_record const& run) {
     return "no label changed";
   case stop_reason::tol:
     return "the centroids moved no more than the tolerance";
+  case stop_reason::time_limit:
+    return "--time-limit reached";
   case stop_reason::max_iter:
     break;
   }
@@ -123,6 +125,10 @@ nlohmann::ordered_json stats(run_record const& run) {
                               {"restart", r.best_restart},
                               {"empty_clusters", r.empty_clusters},
                               {"version", version()}};
+  if (r.resumed) {
+    json["resumed_from"] = r.resumed->iteration;
+    json["resumed_restart"] = r.resumed->restart;
+  }
   if (!r.choices.empty()) {
     nlohmann::ordered_json& choices = json["choices"] = nlohmann::ordered_json::array();
     for (algorithm_choice const& c : r.choices)

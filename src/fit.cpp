@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <limits>
+#include <optional>
 
+#include "checkpoint.hpp"
 #include "input_checks.hpp"
 #include "kopse/kmeans.hpp"
 #include "seeding_methods.hpp"
@@ -36,6 +39,13 @@ void check(index n, index d, index k, options const& o) {
   if (o.restarts < 1) throw usage_error("restarts = " + std::to_string(o.restarts) + ": expected at least 1");
   if (o.restarts > most_starts)
     throw usage_error("restarts = " + std::to_string(o.restarts) + ": expected at most 2^32");
+  if (!(o.time_limit >= 0))
+    throw usage_error("time_limit = " + in_digits(o.time_limit) + ": expected a number >= 0");
+  if (!(o.checkpoint.every_seconds >= 0) || o.checkpoint.every_iterations < 0)
+    throw usage_error("checkpoints every " + in_digits(o.checkpoint.every_seconds) + " seconds, or "
+                      + std::to_string(o.checkpoint.every_iterations) + " iterations: expected numbers >= 0");
+  if (o.checkpoint.resume && o.checkpoint.file.empty())
+    throw usage_error("resume: expected a checkpoint's file");
   if (!o.centroids) return;
   if (o.centroids->rows() != k || o.centroids->cols() != d)
     throw error("the starting centroids are " + shape(o.centroids->rows(), o.centroids->cols())
@@ -47,7 +57,7 @@ void check(index n, index d, index k, options const& o) {
   }
 }
 
-void add_warnings(result& r, index k, bool weighted, options const& o) {
+void add_warnings(result& r, index k, bool weighted, options const& o, index unmade) {
   index const used = k - r.empty_clusters;
   if (r.empty_clusters > 0 && r.inertia == 0)
     r.warnings = {too_few_rows(used, weighted, std::to_string(k) + " clusters") // the start's say less
@@ -58,6 +68,11 @@ void add_warnings(result& r, index k, bool weighted, options const& o) {
   if (r.reason == stop_reason::max_iter)
     r.warnings.push_back("stopped after max_iter = " + std::to_string(o.max_iter)
                          + " iterations, before it converged");
+  if (r.reason == stop_reason::time_limit)
+    r.warnings.push_back("stopped after the time limit, before it converged");
+  if (unmade > 0 && o.restarts > 1)
+    r.warnings.push_back(std::to_string(unmade) + " of " + std::to_string(o.restarts)
+                         + " restarts were cut short or left out, after the time limit");
   if (o.centroids && o.restarts > 1)
     r.warnings.push_back("starting centroids were given: one run in place of " + std::to_string(o.restarts));
 }
@@ -81,79 +96,219 @@ built_tree<Real> tree_to_seed(matrix_view<Real> rows, built_tree<Real> const& of
   return build_tree(rows, starting.tree, starting.leaf_size, starting.threads);
 }
 
-template <class Real> seeding_result start_from(seeding_task<Real> const& task, options const& o) {
-  if (!o.centroids) return seed_checked(task);
-  seeding_result given;
-  given.centroids = *o.centroids;
-  return given;
-}
+// One fit. What is prepared once are members; each restart is a run.
+template <class Real> class fitting {
+public:
+  fitting(point_set<Real> points, index k, options o, built_tree<Real> const& tree)
+      : points_(points), k_(k), o_(std::move(o)) {
+    if (o_.time_limit < infinity)
+      deadline_ = clock::now()
+                  + std::chrono::duration_cast<clock::duration>(
+                      std::chrono::duration<double>(std::min(o_.time_limit, longest_limit)));
+    prepare(tree);
+  }
 
-template <class Real> result fit_any(point_set<Real> points, index k, options o, built_tree<Real> tree = {}) {
+  result run() {
+    index const restarts = o_.centroids ? 1 : o_.restarts;
+    for (; now_.restart < restarts; ++now_.restart) {
+      run_restart();
+      if (!cut_short_ && (now_.restart + 1 == restarts || !late())) continue;
+      unmade_ = restarts - now_.restart - (cut_short_ ? 0 : 1);
+      if (!cut_short_ && keeper_) end_restart();
+      break;
+    }
+    if (best_.labels.empty()) find_labels();
+    return finished();
+  }
+
+private:
+  using clock = std::chrono::steady_clock;
+  static constexpr double infinity = std::numeric_limits<double>::infinity();
+  static constexpr double longest_limit = 1e9; // seconds; a clock that counts nanoseconds ends at 9e9
+
+  bool late() const { return deadline_ && clock::now() >= *deadline_; }
+
+  void prepare(built_tree<Real> const& tree) {
+    o_.threads = worthwhile(o_.threads, points_.size(), k_);
+    resolve(o_);
+    starting_ = of_seeding(o_);
+    if (o_.algorithm == "auto")
+      starting_.tree = o_.tree, starting_.leaf_size = o_.leaf_size; // it may take that
+    check(points_.size(), points_.dims(), k_, o_);
+    validate(points_, o_.threads);
+    if (o_.spherical) check_unit_length(points_, o_.threads);
+    if (!o_.checkpoint.file.empty()) take_up();
+    weights_ = scaled(points_.weights, exponent_);
+    if (!weights_.empty()) points_.weights = weights_;
+    data_summary const summary = summarise(points_, o_.tol > 0, o_.threads);
+    for (exact_variance const& v : summary.variance) mean_variance_ += v.value();
+    mean_variance_ /= static_cast<double>(points_.dims());
+    layout_ = summary.layout();
+    stopwatch const watch(seconds_.tree);
+    maker_.emplace(points_, layout_, o_, tree);
+    maker_->build();
+    seeding_tree_ = tree_to_seed(points_.rows, maker_->tree(), tree, o_, starting_);
+    maker_->adopt(seeding_tree_);
+  }
+
+  // What the file knows of this fit.
+  void take_up() {
+    keeper_.emplace(o_.checkpoint, identify(points_, k_, o_));
+    from_ = keeper_->resume();
+    if (!from_) return;
+    resumed_ = {from_->now.restart, from_->iteration};
+    seconds_ = from_->seconds;
+    now_ = from_->now;
+    if (!from_->best) return;
+    best_ = std::move(*from_->best);
+    any_ = true;
+  }
+
+  driver_options driving() {
+    driver_options d{o_.max_iter, o_.tol, o_.empty, o_.on_iteration, o_.stop, o_.threads, o_.spherical};
+    if (o_.on_iteration && exponent_ != 0)
+      d.on_iteration = [this](index iteration, iteration_record record) {
+        record.inertia = std::ldexp(record.inertia, exponent_);
+        o_.on_iteration(iteration, record);
+      };
+    d.deadline = deadline_;
+    if (keeper_)
+      d.on_point = [this, start = clock::now()](run_point const& point, bool last) {
+        bool const end = point.ended && now_.restart + 1 >= o_.restarts;
+        phase_seconds so_far = seconds_;
+        so_far.iterate += std::chrono::duration<double>(clock::now() - start).count();
+        restart_state now = now_;
+        now.choices = choices();
+        keeper_->offer(so_far, any_ ? &best_ : nullptr, now, &point, last || end);
+      };
+    return d;
+  }
+
+  void run_restart() {
+    if (from_ && !from_->started) from_.reset();
+    matrix<double> start = from_ ? matrix<double>() : start_of_restart();
+    stopwatch const watch(seconds_.iterate);
+    step_ = maker_->make(k_);
+    if (o_.verify) step_ = make_verifying(std::move(step_), points_, layout_, k_, o_);
+    reduction alone;
+    driver_options const how = driving();
+    run_result run = from_ ? resume(*step_, layout_, from_->point(), mean_variance_, how, alone)
+                           : iterate(*step_, layout_, std::move(start), mean_variance_, how, alone);
+    cut_short_ = run.reason == stop_reason::time_limit;
+    if (!any_ || run.inertia < best_.inertia) {
+      static_cast<run_result&>(best_) = std::move(run);
+      best_.best_restart = now_.restart;
+      best_.warnings = std::move(now_.warnings);
+      best_.choices = choices();
+      take_labels();
+      any_ = true;
+    }
+    step_.reset(); // before there is another
+    from_.reset();
+  }
+
+  matrix<double> start_of_restart() {
+    stopwatch const watch(seconds_.seed);
+    starting_.restart = now_.restart;
+    now_.choices.clear();
+    now_.warnings.clear();
+    if (o_.centroids) return *o_.centroids;
+    try {
+      seeding_result start = seed_checked<Real>({points_, seeding_tree_, k_, starting_});
+      now_.warnings = std::move(start.warnings);
+      return std::move(start.centroids);
+    } catch (interrupted const&) {
+      if (keeper_ && any_) keeper_->offer(seconds_, &best_, now_, nullptr, true);
+      throw;
+    }
+  }
+
+  // Its outcome is part of the best: to go on, the next start is needed.
+  void end_restart() {
+    restart_state next;
+    next.restart = now_.restart + 1;
+    keeper_->offer(seconds_, &best_, next, nullptr, true);
+  }
+
+  // Of this run, before it was taken up and since. The step counts its assignments, the first of which is, in
+  // a run that was taken up, that of the iteration it was at.
+  std::vector<algorithm_choice> choices() const {
+    std::vector<algorithm_choice> all = now_.choices;
+    std::vector<algorithm_choice> since = step_->choices();
+    if (o_.algorithm == "auto" && points_.dims() == 1) since = {{1, "line", "one column"}};
+    for (algorithm_choice& c : since) {
+      if (from_) c.iteration += std::max<index>(from_->iteration - 1, 0);
+      if (all.empty() || all.back().algorithm != c.algorithm) all.push_back(std::move(c));
+    }
+    return all;
+  }
+
+  // Of a best run that was over before this fit was taken up.
+  void find_labels() {
+    stopwatch const watch(seconds_.iterate);
+    step_ = maker_->make(k_);
+    step_->assign(best_.centroids);
+    take_labels();
+  }
+
+  void take_labels() {
+    best_.labels.resize(static_cast<std::size_t>(points_.size()));
+    step_->labels(best_.labels);
+  }
+
+  result finished() {
+    best_.inertia = std::ldexp(best_.inertia, exponent_);
+    for (iteration_record& record : best_.trace) record.inertia = std::ldexp(record.inertia, exponent_);
+    best_.seconds = seconds_;
+    best_.algorithm = o_.algorithm;
+    if (o_.algorithm != "auto") best_.choices.clear(); // of before it was taken up
+    auto const of_tree = [](algorithm_choice const& c) { return uses_tree(c.algorithm); };
+    if (o_.algorithm != "auto" || std::any_of(best_.choices.begin(), best_.choices.end(), of_tree))
+      best_.tree = maker_->tree().name();
+    best_.resumed = resumed_;
+    add_warnings(best_, k_, !points_.weights.empty(), o_, unmade_);
+    if (keeper_)
+      for (std::string& warning : keeper_->warnings()) best_.warnings.push_back(std::move(warning));
+    return std::move(best_);
+  }
+
+  point_set<Real> points_;
+  index k_;
+  options o_;
+  std::optional<clock::time_point> deadline_;
+  seeding_options starting_;
+  int exponent_ = 0;
+  std::vector<double> weights_; // scaled
+  double mean_variance_ = 0;
+  sum_layout layout_;
+  std::optional<step_maker<Real>> maker_;
+  built_tree<Real> seeding_tree_;
+  std::optional<checkpoint_keeper> keeper_;
+  std::optional<checkpoint> from_; // where to go on, until that was done
+  std::optional<result::resumed_at> resumed_;
+  restart_state now_;
+  std::unique_ptr<assignment_step> step_;
+  result best_;
+  bool any_ = false;       // there is a best one
+  bool cut_short_ = false; // the last run, by the time limit
+  index unmade_ = 0;       // restarts
+  phase_seconds seconds_;
+
+public:
+  std::string where() const { return keeper_ ? keeper_->where() : ""; }
+};
+
+template <class Real>
+result fit_any(point_set<Real> points, index k, options const& o, built_tree<Real> const& tree = {}) {
   float_environment const environment;
   worker_scope const workers;
-  o.threads = worthwhile(o.threads, points.size(), k);
-  resolve(o);
-  seeding_options starting = of_seeding(o);
-  if (o.algorithm == "auto") starting.tree = o.tree, starting.leaf_size = o.leaf_size; // it may take that one
-  check(points.size(), points.dims(), k, o);
-  validate(points, o.threads);
-  if (o.spherical) check_unit_length(points, o.threads);
-  int exponent = 0;
-  std::vector<double> const weights = scaled(points.weights, exponent);
-  if (!weights.empty()) points.weights = weights;
-
-  data_summary const summary = summarise(points, o.tol > 0, o.threads);
-  double mean_variance = 0;
-  for (exact_variance const& v : summary.variance) mean_variance += v.value();
-  mean_variance /= static_cast<double>(points.dims());
-  sum_layout const layout = summary.layout();
-  driver_options driving{o.max_iter, o.tol, o.empty, o.on_iteration, o.stop, o.threads, o.spherical};
-  if (o.on_iteration && exponent != 0)
-    driving.on_iteration = [&](index iteration, iteration_record record) {
-      record.inertia = std::ldexp(record.inertia, exponent);
-      o.on_iteration(iteration, record);
-    };
-
-  result best;
-  phase_seconds seconds;
-  step_maker<Real> maker(points, layout, o, tree);
-  built_tree<Real> seeding_tree;
-  {
-    stopwatch const watch(seconds.tree);
-    maker.build();
-    seeding_tree = tree_to_seed(points.rows, maker.tree(), tree, o, starting);
-    maker.adopt(seeding_tree);
+  fitting<Real> one(points, k, o, tree);
+  try {
+    return one.run();
+  } catch (interrupted const&) {
+    if (one.where().empty()) throw;
+    throw interrupted("interrupted: " + one.where());
   }
-  for (index restart = 0; restart < (o.centroids ? 1 : o.restarts); ++restart) {
-    seeding_result start;
-    {
-      stopwatch const watch(seconds.seed);
-      starting.restart = restart;
-      start = start_from<Real>({points, seeding_tree, k, starting}, o);
-    }
-    stopwatch const watch(seconds.iterate);
-    std::unique_ptr<assignment_step> step = maker.make(k);
-    if (o.verify) step = make_verifying(std::move(step), points, layout, k, o);
-    reduction alone;
-    run_result run = iterate(*step, layout, std::move(start.centroids), mean_variance, driving, alone);
-    if (restart > 0 && !(run.inertia < best.inertia)) continue;
-    static_cast<run_result&>(best) = std::move(run);
-    best.best_restart = restart;
-    best.warnings = std::move(start.warnings);
-    best.choices = step->choices();
-    best.labels.resize(static_cast<std::size_t>(points.size()));
-    step->labels(best.labels);
-  }
-  best.inertia = std::ldexp(best.inertia, exponent);
-  for (iteration_record& record : best.trace) record.inertia = std::ldexp(record.inertia, exponent);
-  best.seconds = seconds;
-  best.algorithm = o.algorithm;
-  if (o.algorithm == "auto" && best.choices.empty()) best.choices = {{1, "line", "one column"}};
-  auto const of_tree = [](algorithm_choice const& c) { return uses_tree(c.algorithm); };
-  if (o.algorithm != "auto" || std::any_of(best.choices.begin(), best.choices.end(), of_tree))
-    best.tree = maker.tree().name();
-  add_warnings(best, k, !points.weights.empty(), o);
-  return best;
 }
 
 } // namespace

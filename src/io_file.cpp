@@ -5,6 +5,9 @@
 // the target after the last one, so that a reader sees the old file or the new one, never a part. Whatever
 // fails on the way removes the temporary file. Its name stands in a static table for signal handlers. Of
 // files that appear together the old ones take the temporary names until the last is in its place.
+//
+// care::of_disk: the file has no name while it is written, where the file system can do that (O_TMPFILE), so
+// that nothing is left of it when the program is killed; its bytes and then its name are brought to the disk.
 
 #include <atomic>
 #include <cerrno>
@@ -79,6 +82,14 @@ bool exchange_names([[maybe_unused]] std::string const& a, [[maybe_unused]] std:
 #endif
 }
 
+/// So that a new name is on the disk, too. Where that cannot be asked for, nothing can be done about it.
+void sync_directory(std::string const& path) {
+  int const descriptor = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0) return;
+  ::fsync(descriptor);
+  ::close(descriptor);
+}
+
 /// Nothing to rename over: a device, a pipe, or what the shell gave as standard output.
 bool is_stream(std::string const& path) {
   for (char const* start : {"/dev/std", "/dev/fd/", "/proc/"}) {
@@ -142,28 +153,49 @@ void check_target(std::string const& path) {
     refuse(path, "no file can be made in its directory: " + reason(errno));
 }
 
-output_file::output_file(std::string const& path) : path_(path), buffer_(std::size_t{1} << 18) {
+output_file::output_file(std::string const& path, care how)
+    : path_(path), care_(how), buffer_(std::size_t{1} << 18) {
   check_target(path);
   if (is_stream(path)) { // renaming over /dev/null would put an end to it
     descriptor_ = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
     if (descriptor_ < 0) fail(errno);
     return;
   }
-  // A number as well as the process: a file left over, or another host's on the same disk, is stepped past.
   target_ = follow_links(path);
-  std::string const stem = target_ + "." + std::to_string(::getpid()) + "-";
-  held_signals const held; // one between open() and publish() would leave an empty file
-  for (int number = 0; descriptor_ < 0; ++number) {
-    temporary_ = stem + std::to_string(number) + ".part";
-    if (temporary_.size() >= sizeof unfinished[0].name) fail(ENAMETOOLONG);
-    descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (descriptor_ < 0 && (errno != EEXIST || number == 1000)) fail(errno);
-  }
-  published_ = publish(temporary_);
+  if (care_ == care::of_disk) open_nameless();
+  if (descriptor_ < 0) take_name();
   struct stat old {};
   if (::stat(target_.c_str(), &old) == 0 && ::fchmod(descriptor_, old.st_mode & 07777) != 0) {
     // Some file systems know no modes: the new file then has the usual one.
   }
+}
+
+void output_file::open_nameless() {
+#if defined(O_TMPFILE)
+  if (::access("/proc/self/fd", X_OK) != 0) return; // by which it gets its name
+  descriptor_ = ::open(directory_of(target_).c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+#endif
+}
+
+/// A name beside the target: for a new file or, if there is one without a name, for that.
+void output_file::take_name() {
+  // A number as well as the process: a file left over, or another host's on the same disk, is stepped past.
+  std::string const stem = target_ + "." + std::to_string(::getpid()) + "-";
+  std::string const nameless = "/proc/self/fd/" + std::to_string(descriptor_);
+  bool const is_new = descriptor_ < 0;
+  held_signals const held; // one between open() and publish() would leave an empty file
+  for (int number = 0, result = -1; result < 0; ++number) {
+    temporary_ = stem + std::to_string(number) + ".part";
+    if (temporary_.size() >= sizeof unfinished[0].name) fail(ENAMETOOLONG);
+    result = is_new ? ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666)
+                    : ::linkat(AT_FDCWD, nameless.c_str(), AT_FDCWD, temporary_.c_str(), AT_SYMLINK_FOLLOW);
+    if (result < 0 && (errno != EEXIST || number == 1000)) {
+      temporary_.clear(); // not ours
+      fail(errno);
+    }
+    if (is_new) descriptor_ = result;
+  }
+  published_ = publish(temporary_);
 }
 
 output_file::~output_file() {
@@ -199,12 +231,22 @@ void output_file::write_out(char const* data, std::size_t size) {
 void output_file::finish() {
   flush();
   buffer_ = {};
+  if (care_ == care::of_disk) {
+    if (::fsync(descriptor_) != 0 && errno != EINVAL) fail(errno); // a pipe knows no disk
+    if (!target_.empty() && temporary_.empty()) take_name();
+  }
   int const closed = ::close(std::exchange(descriptor_, -1)); // quotas and network disks speak up only here
   if (closed != 0 && errno != EINTR) fail(errno);
 }
 
 void output_file::put_in_place() {
   if (temporary_.empty()) return;
+  if (care_ == care::of_disk) {
+    if (::rename(temporary_.c_str(), target_.c_str()) != 0) fail(errno);
+    temporary_.clear();
+    sync_directory(directory_of(target_));
+    return;
+  }
   struct stat old {};
   bool const is_new = ::lstat(target_.c_str(), &old) != 0;
   if (!is_new && S_ISREG(old.st_mode) && exchange_names(temporary_, target_)) { // a directory would go along

@@ -48,11 +48,16 @@ private:
   sigset_t before_;
 };
 
+/// How a file is written: so that it can be put back while others that belong to it are written, or so that
+/// it survives a power cut, and a program that is killed leaves no part of it behind.
+enum class care { of_group, of_disk };
+
 /// Writes `path` whole or not at all: into a temporary file beside it, which put_in_place() renames over it.
 /// A target that is no regular file (/dev/stdout, a pipe) is written directly.
 class output_file {
 public:
-  explicit output_file(std::string const& path); ///< throws error: no directory, a directory, no permission
+  /// Throws error: no directory, a directory, no permission.
+  explicit output_file(std::string const& path, care how = care::of_group);
   output_file(output_file const&) = delete;
   output_file& operator=(output_file const&) = delete;
   ~output_file(); ///< all is as it was before, unless keep() was called
@@ -73,9 +78,12 @@ public:
 private:
   void flush();
   void write_out(char const* data, std::size_t size);
+  void open_nameless();
+  void take_name();
   [[noreturn]] void fail(int code) const;
 
-  std::string path_;      // as the user wrote it, for messages
+  std::string path_; // as the user wrote it, for messages
+  care care_;
   std::string target_;    // the same with links followed: the link stays, its file is replaced
   std::string temporary_; // "" when the target is written directly; once that is in place, the old file
   std::vector<char> buffer_;

@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cmath>
+#include <utility>
 
 #include "step_common.hpp"
 #include "unit_length.hpp"
@@ -19,6 +20,8 @@ char const* name(stop_reason reason) {
     return "tol";
   case stop_reason::max_iter:
     return "max_iter";
+  case stop_reason::time_limit:
+    return "time_limit";
   }
   return "";
 }
@@ -33,62 +36,114 @@ public:
         totals_(layout, centroids_.rows()), between_(static_cast<std::size_t>(centroids_.rows())),
         stale_(static_cast<std::size_t>(centroids_.rows()), true) {}
 
-  run_result run(double mean_variance) {
-    using clock = std::chrono::steady_clock;
-    run_result result;
-    bool relocated = false;
-    for (index iteration = 1;; ++iteration) {
-      check_stop(options_.stop);
-      auto const start = clock::now();
-      cluster_sums const changes = assign();
-      iteration_record record;
-      record.work = step_.work();
-      record.labels_changed = changes.labels_changed;
-      bool const settled = iteration > 1 && changes.labels_changed == 0 && !relocated;
-      if (iteration == 1) measure_scatter();
-      double const shift2 = settled ? 0 : move(changes, record.largest_movement, relocated);
-      record.inertia = settled && !result.trace.empty() ? result.trace.back().inertia : inertia_from_sums();
-      record.seconds = std::chrono::duration<double>(clock::now() - start).count();
-      result.trace.push_back(record);
-      result.iterations = iteration;
-      if (options_.on_iteration) options_.on_iteration(iteration, record);
-      if (settled) {
-        result.reason = stop_reason::labels;
-        break;
+  /// From the start or, if one is given, from a point of a run.
+  run_result run(double mean_variance, run_point const* from) {
+    try {
+      if (from != nullptr)
+        go_on(*from);
+      else
+        tell(false);
+      while (!ended_) {
+        iterate_once(mean_variance);
+        bool const late =
+            !ended_ && options_.deadline && std::chrono::steady_clock::now() >= *options_.deadline;
+        tell(late);
+        if (late) ended_ = stop_reason::time_limit;
       }
-      bool const close = options_.tol > 0 && shift2 <= options_.tol * mean_variance;
-      if (close || iteration == options_.max_iter) {
-        result.reason = close ? stop_reason::tol : stop_reason::max_iter;
-        assign(); // so that labels and inertia belong to the returned centroids; not counted
-        break;
+      if (stale_labels_) assign(); // so that labels and inertia belong to the returned centroids; not counted
+      return outcome();
+    } catch (...) {
+      try {
+        tell(true);
+      } catch (...) { // what stopped the run is what the caller wants to know
       }
+      throw;
     }
-    exact_sum inertia = step_.inertia(centroids_);
-    reduce_.merge(inertia);
-    result.inertia = inertia.value();
-    for (index j = 0; j < centroids_.rows(); ++j) result.empty_clusters += totals_.sums.weightless(j) ? 1 : 0;
-    result.centroids = std::move(centroids_);
-    return result;
   }
 
 private:
-  cluster_sums assign() {
-    cluster_sums changes = step_.assign(centroids_);
+  // All that decides what follows is of the last whole iteration when this throws.
+  void iterate_once(double mean_variance) {
+    check_stop(options_.stop);
+    auto const start = std::chrono::steady_clock::now();
+    cluster_sums const changes = assign();
+    iteration_record record;
+    record.work = step_.work();
+    record.work += std::exchange(repeated_, {});
+    record.labels_changed = changes.labels_changed;
+    if (!mean_known_) measure_scatter();
+    bool const settled = done_ > 0 && changes.labels_changed == 0 && !relocated_;
+    double const shift2 = settled ? 0 : move(changes, record.largest_movement);
+    record.inertia = settled && !trace_.empty() ? trace_.back().inertia : inertia_from_sums();
+    record.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    trace_.push_back(record);
+    ++done_;
+    if (settled)
+      ended_ = stop_reason::labels;
+    else if (options_.tol > 0 && shift2 <= options_.tol * mean_variance)
+      ended_ = stop_reason::tol;
+    else if (done_ == options_.max_iter)
+      ended_ = stop_reason::max_iter;
+    if (options_.on_iteration) options_.on_iteration(done_, record);
+  }
+
+  // The labels of the point's last assignment are found by making it again; then changes, and with them the
+  // number of iterations, are what they would have been. All centroids are stale: what becomes of those that
+  // are the means of their clusters already is the same again.
+  void go_on(run_point const& from) {
+    done_ = from.iteration;
+    relocated_ = from.relocated;
+    trace_.assign(from.trace.begin(), from.trace.end());
+    if (done_ == 0) return;
+    before_ = matrix<double>(from.assigned);
+    ended_ = from.ended;
+    if (ended_ == stop_reason::max_iter && done_ < options_.max_iter) ended_.reset();
+    if (ended_) return; // the last assignment is yet to be made
+    assign(before_);
+    repeated_ = step_.work();
+  }
+
+  void tell(bool last) {
+    if (!options_.on_point || (last && told_last_)) return;
+    told_last_ = last;
+    std::optional<stop_reason> const ended = ended_ == stop_reason::time_limit ? std::nullopt : ended_;
+    options_.on_point({done_, before_, centroids_, relocated_, ended, trace_}, last);
+  }
+
+  run_result outcome() {
+    run_result result;
+    exact_sum inertia = step_.inertia(centroids_);
+    reduce_.merge(inertia);
+    result.inertia = inertia.value();
+    result.iterations = done_;
+    result.reason = *ended_;
+    for (index j = 0; j < centroids_.rows(); ++j) result.empty_clusters += totals_.sums.weightless(j) ? 1 : 0;
+    result.centroids = std::move(centroids_);
+    result.trace = std::move(trace_);
+    return result;
+  }
+
+  cluster_sums assign() { return assign(centroids_); }
+
+  cluster_sums assign(matrix_view<double> centroids) {
+    cluster_sums changes = step_.assign(centroids);
     reduce_.merge(changes);
     totals_ += changes;
+    stale_labels_ = false;
     return changes;
   }
 
   // Moves the centroids to the means of their clusters and the empty ones by the policy; returns Σ shift².
-  double move(cluster_sums const& changes, double& largest, bool& relocated) {
+  double move(cluster_sums const& changes, double& largest) {
     index const k = centroids_.rows(), d = centroids_.cols();
-    matrix<double> const old = centroids_;
-    for_blocks(k, 512, options_.threads, [&](index first, index last) {
-      for (index j = first; j < last; ++j)
-        if (stale_[static_cast<std::size_t>(j)] || !changes.sums.is_zero(j))
-          move_to_mean(j, old.row(j), true);
-    });
-    relocated = options_.empty == empty_policy::relocate && relocate(old);
+    matrix<double> old = centroids_;
+    bool relocated = false;
+    try {
+      relocated = to_means(changes, old);
+    } catch (...) { // a stop while the farthest rows are searched
+      centroids_ = std::move(old);
+      throw;
+    }
     double sum = 0, largest2 = 0;
     for (index j = 0; j < k; ++j) {
       double shift2 = 0;
@@ -100,7 +155,20 @@ private:
       largest2 = std::max(largest2, shift2);
     }
     largest = std::sqrt(largest2);
+    before_ = std::move(old);
+    relocated_ = relocated;
+    stale_labels_ = true;
     return sum;
+  }
+
+  // Whether empty clusters were filled.
+  bool to_means(cluster_sums const& changes, matrix<double> const& old) {
+    for_blocks(centroids_.rows(), 512, options_.threads, [&](index first, index last) {
+      for (index j = first; j < last; ++j)
+        if (stale_[static_cast<std::size_t>(j)] || !changes.sums.is_zero(j))
+          move_to_mean(j, old.row(j), true);
+    });
+    return options_.empty == empty_policy::relocate && relocate(old);
   }
 
   void move_to_mean(index j, double const* before, bool for_inertia) {
@@ -159,6 +227,7 @@ private:
     exact_sum scatter = step_.inertia(matrix_view<double>(mean_.data(), 1, centroids_.cols()));
     reduce_.merge(scatter);
     scatter_ = scatter.value();
+    mean_known_ = true;
   }
 
   // Σ w‖x − c‖² = Σ w‖x − mean‖² − Σ_j W_j (‖m_j − mean‖² − ‖c_j − m_j‖²), m_j being the mean of cluster j.
@@ -171,8 +240,16 @@ private:
   assignment_step& step_;
   driver_options const& options_;
   reduction& reduce_;
-  matrix<double> centroids_;
+  matrix<double> centroids_, before_; // the current ones, and those of the iteration before
+  index done_ = 0;                    // iterations
+  bool relocated_ = false;            // the last one filled an empty cluster
+  bool stale_labels_ = true;          // they do not belong to centroids_
+  bool told_last_ = false;
+  std::optional<stop_reason> ended_;
+  std::vector<iteration_record> trace_;
+  work_counters repeated_; // of the assignment that was made again
   cluster_sums totals_;
+  bool mean_known_ = false;
   std::vector<double> mean_;    // of all data
   double scatter_ = 0;          // of all data about it
   std::vector<double> between_; // W_j (‖m_j − mean_‖² − ‖c_j − m_j‖²)
@@ -189,7 +266,15 @@ run_result iterate(assignment_step& step, sum_layout const& layout, matrix<doubl
     if (!to_unit_length(centroids.row(j), centroids.cols()))
       throw error("starting centroid " + std::to_string(j)
                   + " (counted from 0) is all zeros: it has no direction; expected a value that is not 0");
-  return driver(step, layout, std::move(centroids), options, reduce).run(mean_variance);
+  return driver(step, layout, std::move(centroids), options, reduce).run(mean_variance, nullptr);
+}
+
+run_result resume(assignment_step& step, sum_layout const& layout, run_point const& from,
+                  double mean_variance, driver_options const& options, reduction& reduce) {
+  float_environment const environment;
+  worker_scope const workers;
+  matrix<double> centroids(from.centroids);
+  return driver(step, layout, std::move(centroids), options, reduce).run(mean_variance, &from);
 }
 
 } // namespace kopse

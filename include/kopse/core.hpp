@@ -44,6 +44,7 @@ public:
 class interrupted : public error {
 public:
   interrupted() : error("interrupted") {}
+  using error::error;
 };
 
 /// `verify` found a difference between an algorithm and brute force. A bug of the library: please report it.

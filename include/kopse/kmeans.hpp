@@ -2,8 +2,11 @@
 // k-means: the driver, one loop for every algorithm and any number of partitions, and fit(), the front door.
 #pragma once
 
+#include <chrono>
 #include <functional>
+#include <limits>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -21,9 +24,10 @@ enum class empty_policy {
 
 /// Why a run ended.
 enum class stop_reason {
-  labels,  ///< converged: an assignment changed no label
-  tol,     ///< the centroids moved by no more than the tolerance
-  max_iter ///< the iterations were used up
+  labels,    ///< converged: an assignment changed no label
+  tol,       ///< the centroids moved by no more than the tolerance
+  max_iter,  ///< the iterations were used up
+  time_limit ///< the time was; the run would have gone on
 };
 char const* name(stop_reason reason);
 
@@ -40,6 +44,20 @@ struct iteration_record {
 /// Called after each iteration (from 1).
 using observer = std::function<void(index iteration, iteration_record const&)>;
 
+/// Where a run stands after an iteration: what it takes to go on from there to the same bits.
+struct run_point {
+  index iteration = 0;              ///< so many are done; 0: only the start is known
+  matrix_view<double> assigned;     ///< the centroids of the last assignment; none at the start
+  matrix_view<double> centroids;    ///< where they moved: those of the next one
+  bool relocated = false;           ///< the last move filled an empty cluster
+  std::optional<stop_reason> ended; ///< why, if no iteration follows
+  std::span<iteration_record const> trace;
+};
+
+/// Called with each point of a run, the start included. `last`: no other will come, as the run ends, is
+/// stopped or fails; what it throws then counts for nothing.
+using point_observer = std::function<void(run_point const&, bool last)>;
+
 struct driver_options {
   index max_iter = 300; ///< >= 1
   double tol = 0;       ///< stop when Σ shift² <= tol · mean column variance; 0 = never
@@ -48,6 +66,9 @@ struct driver_options {
   std::atomic<bool> const* stop = nullptr; ///< raise it from any thread to stop with interrupted
   int threads = 1;                         ///< for what the driver does itself; 0 = all
   bool spherical = false; ///< centroids are of length 1; the rows must be: check_unit_length()
+  point_observer on_point = {};
+  /// No iteration begins after it, but for one that is always made.
+  std::optional<std::chrono::steady_clock::time_point> deadline = {};
 };
 
 /// How partitions agree: each call replaces its argument by the merged one of all partitions. One partition:
@@ -77,6 +98,25 @@ struct run_result {
 run_result iterate(assignment_step& step, sum_layout const& layout, matrix<double> centroids,
                    double mean_variance, driver_options const& options, reduction& reduce);
 
+/// Goes on from a point of such a run, with the same data, tol and policy but any step: what is returned is
+/// what the run would have, but for seconds and work in the trace. It takes one assignment more, for the
+/// labels at that point, whose work counts for the iteration that follows.
+run_result resume(assignment_step& step, sum_layout const& layout, run_point const& from,
+                  double mean_variance, driver_options const& options, reduction& reduce);
+
+/// A file that keeps where a fit stands, to go on from there (docs/long_runs.md). It is replaced as a whole.
+struct checkpoint_options {
+  std::string file;           ///< "" = none. One that is there is refused, unless `resume`
+  bool resume = false;        ///< goes on from the file, if it is there; error if it is of another fit
+  double every_seconds = 60;  ///< least time between two writes, if every_iterations is 0
+  index every_iterations = 0; ///< written after so many iterations; >= 0
+  /// The fit goes on from this iteration (so many were done) of this restart.
+  std::function<void(index restart, index iteration)> on_resume;
+  /// Why the file could not be replaced; the fit goes on, and tries again when it is due. Unless this is set,
+  /// it is among the warnings. Where the first write of all fails, so does the fit.
+  std::function<void(std::string const& why)> on_failure;
+};
+
 /// All of a fit's settings, with their defaults.
 struct options : step_options {
   std::string init = "k-means++";          ///< how to start when `centroids` is empty; see seeding.hpp
@@ -90,6 +130,10 @@ struct options : step_options {
   bool spherical = false; ///< of rows of length 1, see normalise_rows(): centroids are made so too
   bool verify = false;    ///< run brute force beside it, and throw verification_error where they differ
   observer on_iteration;
+  /// In seconds from the call: no iteration begins after it, but for one. What was found by then is returned,
+  /// with a warning; a checkpoint goes on as if there had been no limit.
+  double time_limit = std::numeric_limits<double>::infinity();
+  checkpoint_options checkpoint;
 };
 
 /// Seconds by phase, of all restarts together.
@@ -104,6 +148,11 @@ struct result : run_result {
   std::string algorithm, tree;           ///< what was asked for; the tree that was built, or ""
   std::vector<algorithm_choice> choices; ///< of `auto`: what ran, from when on, and why
   std::vector<std::string> warnings;
+  /// Where the fit went on, if it was from a checkpoint.
+  struct resumed_at {
+    index restart, iteration;
+  };
+  std::optional<resumed_at> resumed;
 };
 
 /// Clusters the rows. Float and double rows are read in place. Throws usage_error, error (bad values, with
