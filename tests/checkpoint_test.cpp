@@ -128,6 +128,23 @@ TEST(checkpoint, of_directions) {
   ASSERT_TRUE(same_outcome(run.in_pieces(dir / "a", 1, {frontier, lloyd}), run.whole(lloyd)));
 }
 
+// All rows are equal to the one that the empty cluster takes: no label changes, yet the run goes on.
+TEST(checkpoint, knows_that_a_cluster_was_filled) {
+  matrix<double> rows(6, 1), start(3, 1);
+  for (index i = 3; i < 6; ++i) rows(i, 0) = 10;
+  start(0, 0) = 1, start(1, 0) = 9, start(2, 0) = 100;
+  scenario<double> const s("equal rows", rows, start);
+  kopse::options o;
+  o.centroids = start;
+  pieces<double> const run(s, 3, o);
+  config const lloyd{.algorithm = "lloyd", .tree = "kd"};
+  kopse::result const want = run.whole(lloyd);
+  ASSERT_EQ(want.trace[1].labels_changed, 0);
+  ASSERT_EQ(want.iterations, 3);
+  directory dir;
+  ASSERT_TRUE(same_outcome(run.in_pieces(dir / "a", 1, {lloyd}), want));
+}
+
 /// Fails as often as it is asked for the farthest rows.
 class interrupted_step : public kopse::assignment_step {
 public:
