@@ -91,7 +91,7 @@ void checkpoint_keeper::note_failure(std::string const& why) {
 
 std::string checkpoint_keeper::where() const {
   if (!there_) return "there is no checkpoint yet";
-  std::string const restart = of_.restarts > 1 ? " of restart " + std::to_string(restart_) : "";
+  std::string const restart = of_.restarts > 1 ? " of run " + std::to_string(restart_ + 1) : "";
   return "the checkpoint " + options_.file + " is of iteration "
          + std::to_string(std::max<index>(iteration_, 0)) + restart;
 }
