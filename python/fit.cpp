@@ -34,6 +34,10 @@ nb::dict stats_of(result const& r, index n, index d, options const& o) {
   }
   for (iteration_record const& record : r.trace) trace.append(to_dict(record));
   nb::dict out;
+  if (r.resumed) {
+    out["resumed_from"] = r.resumed->iteration;
+    out["resumed_restart"] = r.resumed->restart;
+  }
   out["n"] = n;
   out["d"] = d;
   out["k"] = r.centroids.rows();
@@ -103,6 +107,13 @@ void bind_options(nb::module_& m) {
       .def_rw("tol", &options::tol)
       .def_rw("spherical", &options::spherical)
       .def_rw("verify", &options::verify)
+      .def_rw("time_limit", &options::time_limit)
+      .def(
+          "keep_checkpoint",
+          [](options& o, std::string const& file, double every, bool resume) {
+            o.checkpoint.file = file, o.checkpoint.every_seconds = every, o.checkpoint.resume = resume;
+          },
+          nb::arg("file"), nb::arg("every"), nb::arg("resume"))
       .def(
           "keep_empty",
           [](options& o, bool keep) { o.empty = keep ? empty_policy::keep : empty_policy::relocate; },

@@ -32,6 +32,12 @@ template <class Real> fit_identity identify(point_set<Real> const& points, index
 template fit_identity identify(point_set<float> const&, index, options const&);
 template fit_identity identify(point_set<double> const&, index, options const&);
 
+void check_short(options const& o) {
+  if (!o.checkpoint.file.empty() || o.checkpoint.resume
+      || o.time_limit < std::numeric_limits<double>::infinity())
+    throw usage_error("checkpoints and time limits are for a single fit: expected none");
+}
+
 namespace {
 // Also if it cannot be told: reading it will say why.
 bool is_there(std::string const& path) {

@@ -27,6 +27,9 @@ struct fit_identity {
 /// The weights as the user gave them.
 template <class Real> fit_identity identify(point_set<Real> const& points, index k, options const& o);
 
+/// Throws usage_error where a checkpoint or a limit of time is asked for: of calls that make many fits.
+void check_short(options const& o);
+
 /// A restart that is under way.
 struct restart_state {
   index restart = 0;

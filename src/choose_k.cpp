@@ -12,6 +12,7 @@
 #include <chrono>
 #include <cmath>
 
+#include "checkpoint.hpp"
 #include "input_checks.hpp"
 #include "kopse/io.hpp"
 #include "kopse/parallel.hpp"
@@ -107,6 +108,7 @@ choice_result choose_any(point_set<Real> points, std::vector<index> ks, choose_o
   check_shape(points.size(), points.dims());
   ks = checked(std::move(ks), points.size());
   if (o.centroids) throw usage_error("starting centroids were given: they have one k, here there are many");
+  check_short(o);
   if (o.spherical) throw usage_error("spherical: the criteria are for centroids that are means");
   resolve(o);
   validate(points, o.threads);

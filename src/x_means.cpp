@@ -24,6 +24,7 @@
 #include <set>
 
 #include "bisecting.hpp"
+#include "checkpoint.hpp"
 #include "input_checks.hpp"
 #include "kopse/choose_k.hpp"
 #include "kopse/parallel.hpp"
@@ -283,6 +284,7 @@ x_means_result x_means_any(point_set<Real> points, x_means_options o, built_tree
   if (o.most_k != 0 && o.most_k < o.least_k)
     throw usage_error("k from " + std::to_string(o.least_k) + " to " + std::to_string(o.most_k)
                       + ": the last is below the first");
+  check_short(o);
   if (o.spherical) throw usage_error("spherical: BIC is for centroids that are means");
   resolve(o);
   validate(points, o.threads);

@@ -27,6 +27,7 @@ seen() { sed -nE 's|^run ([0-9]+)/2, iteration ([0-9]+):.*|\1 \2|p' err | tail -
 test_killed_at_random() {
   local algorithms=(lloyd auto hamerly 'dualtree --tree ball' yinyang frontier 'filter --threads 2' elkan) done=0 finished=0 reached=0 at
   while [ "$done" -lt "$kills" ]; do
+    : >err # it may be killed before that of the last one is gone
     # shellcheck disable=SC2086
     "$kopse" "${long[@]}" --resume --checkpoint-every 1 -v -a ${algorithms[$((RANDOM % 8))]} >out 2>err &
     sleep "0.$(printf '%03d' $((RANDOM % 250)))"

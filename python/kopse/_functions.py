@@ -78,6 +78,10 @@ def kmeans(
     verify: bool = False,
     verbose: int = 0,
     callback: Callback | None = None,
+    checkpoint: Any = None,
+    checkpoint_every: float = 60.0,
+    resume: bool = False,
+    time_limit: float | None = None,
 ) -> KMeansResult:
     """Exact k-means.
 
@@ -119,6 +123,16 @@ def kmeans(
         Run brute force beside it; RuntimeError where they differ. Slow.
     verbose : int
         1: one line of progress on stderr; 2: a line an iteration.
+    checkpoint : path or None
+        A file that keeps where the fit stands, replaced as a whole every `checkpoint_every` seconds, and when the fit
+        is interrupted (docs/long_runs.md). One that is there is refused, unless `resume`. For later calls to be of the
+        same fit, `random_state` must be an int.
+    checkpoint_every : float
+    resume : bool
+        Go on from `checkpoint`, to the bits of a fit that was not interrupted; where there is no such file yet, begin.
+        ``stats['resumed_from']`` says at which iteration.
+    time_limit : float or None
+        Begin no iteration after so many seconds, but for one, and return what there is, with a ConvergenceWarning.
     callback : callable or None
         ``callback(iteration, record)`` after each iteration, in the calling thread; what it raises ends the run.
         `record` is an entry of ``stats['trace']``.
@@ -138,7 +152,7 @@ def kmeans(
     Warns
     -----
     ConvergenceWarning
-        If it stopped at ``max_iter``, or clusters are empty.
+        If it stopped at ``max_iter`` or ``time_limit``, or clusters are empty.
 
     References
     ----------
@@ -166,6 +180,7 @@ def kmeans(
     o = options(
         k=k, algorithm=algorithm, tree=tree, leaf_size=leaf_size, max_iter=max_iter, tol=tol, n_init=n_init,
         trials=candidates, empty_clusters=empty_clusters, n_jobs=n_jobs, spherical=spherical, verify=verify,
+        checkpoint=checkpoint, checkpoint_every=checkpoint_every, resume=resume, time_limit=time_limit,
     )  # fmt: skip
     if o.spherical:
         rows = on_sphere(rows, X, o.threads)

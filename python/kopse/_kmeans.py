@@ -63,6 +63,16 @@ class KMeans(BaseClusterer):
         By angle: of the rows divided by their lengths, in a copy in float64, and centers of length 1. So do `predict`,
         `transform` and `score`; `init` is divided too, and a callable sees the divided rows. The inertia is the sum of
         2·(1 - cosine). A row of zeros is an error. The rows of a `Tree` must have length 1 already.
+    checkpoint : path or None, default=None
+        A file that keeps where the fit stands, replaced as a whole every `checkpoint_every` seconds, and when the fit
+        is interrupted (docs/long_runs.md). One that is there is refused, unless `resume`. For later calls to be of the
+        same fit, `random_state` must be an int. Not with a callable `init`.
+    checkpoint_every : float, default=60.0
+    resume : bool, default=False
+        Go on from `checkpoint`, to the bits of a fit that was not interrupted; where there is no such file yet, begin.
+        ``stats_['resumed_from']`` says at which iteration.
+    time_limit : float or None, default=None
+        Begin no iteration after so many seconds, but for one, and return what there is, with a ConvergenceWarning.
     callback : callable or None, default=None
         ``callback(iteration, record)`` after each iteration, in the calling thread; what it raises ends the fit.
         `record` is an entry of ``stats_['trace']``.
@@ -77,7 +87,7 @@ class KMeans(BaseClusterer):
     n_iter_ : int
         Assignments made by the best run, the last that changed nothing included.
     converged_ : bool
-        Whether the last of them changed no label; False if `tol` or `max_iter` ended the run.
+        Whether the last of them changed no label; False if `tol`, `max_iter` or `time_limit` ended the run.
     stats_ : dict
         The best run in numbers, with a ``trace`` by iteration: the keys of ``kopse fit --stats``
         (docs/command_line.md).
@@ -126,6 +136,10 @@ class KMeans(BaseClusterer):
         empty_clusters: str = "relocate",
         spherical: bool = False,
         callback: Callback | None = None,
+        checkpoint: Any = None,
+        checkpoint_every: float = 60.0,
+        resume: bool = False,
+        time_limit: float | None = None,
     ) -> None:
         self.n_clusters = n_clusters
         self.init = init
@@ -142,6 +156,10 @@ class KMeans(BaseClusterer):
         self.empty_clusters = empty_clusters
         self.spherical = spherical
         self.callback = callback
+        self.checkpoint = checkpoint
+        self.checkpoint_every = checkpoint_every
+        self.resume = resume
+        self.time_limit = time_limit
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> KMeans:
         """Cluster the rows of X.
@@ -170,7 +188,7 @@ class KMeans(BaseClusterer):
         Warns
         -----
         ConvergenceWarning
-            If the best run was stopped by ``max_iter``, or clusters are empty.
+            If the best run was stopped by ``max_iter`` or ``time_limit``, or clusters are empty.
         """
         rows = self._rows(X, reset=True)
         n, d = rows.shape
@@ -180,8 +198,11 @@ class KMeans(BaseClusterer):
         o = options(
             k=k, algorithm=self.algorithm, tree=self.tree, leaf_size=self.leaf_size, max_iter=self.max_iter,
             tol=self.tol, n_init=self._runs(), empty_clusters=self.empty_clusters, n_jobs=self.n_jobs,
-            spherical=self.spherical,
+            spherical=self.spherical, checkpoint=self.checkpoint, checkpoint_every=self.checkpoint_every, resume=self.resume,
+            time_limit=self.time_limit,
         )  # fmt: skip
+        if callable(self.init) and not (self.checkpoint is None and self.time_limit is None):
+            raise ValueError("checkpoint and time_limit are not for a callable init: fit from each of its starts instead.")
         rows = self._placed(rows, X)
         weights = as_weights(sample_weight, n)
         built = X._built if isinstance(X, Tree) else None

@@ -48,7 +48,7 @@ class Progress:
         return self if self.verbose or self.callback is not None else None
 
     def __call__(self, iteration: int, record: Record) -> None:
-        if iteration == 1:
+        if iteration == 1 or self.run == 0:  # a fit that was taken up goes on in the midst of a run
             self.run += 1
             self.start = time.monotonic() - record["seconds"]
         if self.verbose:

@@ -36,6 +36,20 @@ def as_tol(value: Any) -> float:
         return math.inf
 
 
+def as_seconds(value: Any, name: str) -> float:
+    """A time: a number >= 0."""
+    if not isinstance(value, numbers.Real) or isinstance(value, bool) or value != value or value < 0:
+        raise ValueError(f"{name} must be a number of seconds >= 0. Got {value!r} instead.")
+    return float(min(value, math.inf))
+
+
+def as_path(value: Any, name: str) -> str:
+    """The path of a file: text, or an os.PathLike."""
+    if not isinstance(value, (str, os.PathLike)) or not os.fspath(value):
+        raise ValueError(f"{name} must be the path of a file, or None. Got {value!r} instead.")
+    return os.fsdecode(value)
+
+
 def as_verbose(value: Any) -> int:
     """0, 1 or 2; True is 1."""
     return int(value) if isinstance(value, (bool, np.bool_)) else as_int(value, "verbose", 0)
@@ -148,6 +162,10 @@ def options(
     trials_name: str = "candidates",
     spherical: Any = False,
     verify: Any = False,
+    checkpoint: Any = None,
+    checkpoint_every: Any = 60.0,
+    resume: Any = False,
+    time_limit: Any = None,
 ) -> _core.Options:
     """The library's options; ValueError for what cannot be, naming the parameter."""
     o = _core.Options()
@@ -162,4 +180,11 @@ def options(
     o.restarts = as_int(n_init, "n_init", 1, 2**31)
     o.spherical = as_bool(spherical, "spherical")
     o.verify = as_bool(verify, "verify")
+    if time_limit is not None:
+        o.time_limit = as_seconds(time_limit, "time_limit")
+    every, resume = as_seconds(checkpoint_every, "checkpoint_every"), as_bool(resume, "resume")
+    if checkpoint is not None:
+        o.keep_checkpoint(as_path(checkpoint, "checkpoint"), every, resume)
+    elif resume:
+        raise ValueError("resume=True: checkpoint must say from which file")
     return o

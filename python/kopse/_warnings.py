@@ -10,7 +10,7 @@ WRAPPERS = ("kopse", "sklearn", "joblib")
 
 
 class ConvergenceWarning(UserWarning):
-    """A run was stopped by ``max_iter``, or some of its clusters are empty; the result is usable.
+    """A run was stopped by ``max_iter`` or ``time_limit``, or some of its clusters are empty; the result is usable.
 
     Warnings of estimators are scikit-learn's ``ConvergenceWarning`` as well, so that filters for either work.
     """
