@@ -9,6 +9,7 @@
 #include <filesystem>
 
 #include "format.hpp"
+#include "kopse/memory_plan.hpp"
 #include "kopse/parallel.hpp"
 #include "kopse/seeding.hpp"
 #include "long_runs.hpp"
@@ -115,6 +116,22 @@ std::string summary(fit_settings const& settings, run_record const& run) {
   return text;
 }
 
+/// What is held already, the data among it, and what the fit will take.
+index predict_memory(fit_settings const& settings, table const& data) {
+  memory_plan const plan = plan_memory(data.rows(), data.cols(), data.is_float32(), settings.k, settings.fit);
+  index const held = memory_held();
+  index const all = std::max(peak_memory(), held + static_cast<index>(plan.peak())); // reading may take more
+  auto const mib = [](double bytes) { return bytes / 0x1p20; };
+  if (settings.verbose && !settings.quiet)
+    fmt::print(
+        stderr,
+        "memory: about {:.1f} MiB at most: {:.1f} with the data, tree {:.1f}, start {:.1f}, then algorithm "
+        "{:.1f} and labels {:.1f}, clusters {:.1f}, threads {:.1f}\n",
+        mib(static_cast<double>(all)), mib(static_cast<double>(held)), mib(plan.tree), mib(plan.start),
+        mib(plan.step), mib(plan.labels), mib(plan.clusters), mib(plan.threads));
+  return all;
+}
+
 /// Tells what there is to tell of the checkpoint, and answers a signal with one.
 template <class Work> result with_checkpoint(fit_settings& settings, progress& watcher, Work const& work) {
   checkpoint_options& checkpoint = settings.fit.checkpoint;
@@ -195,6 +212,7 @@ void run_fit_command(fit_settings& settings) {
   if (!settings.quiet)
     for (std::string const& note : notes) complain(note);
 
+  run.predicted_bytes = predict_memory(settings, data);
   settings.fit.time_limit = std::max(0.0, settings.fit.time_limit - watch.seconds());
   run.result = run_fit(settings, data, weights, watcher);
   run.peak_bytes = peak_memory();

@@ -6,7 +6,10 @@
 
 #include <array>
 #include <atomic>
+#include <fstream>
+
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include "cli.hpp"
 #include "kopse/parallel.hpp"
@@ -90,6 +93,12 @@ std::string reason(run_record const& run) {
   return "--max-iter reached";
 }
 
+index memory_held() {
+  std::ifstream statm("/proc/self/statm");
+  index all = 0, resident = 0;
+  return statm >> all >> resident ? resident * sysconf(_SC_PAGESIZE) : peak_memory();
+}
+
 index peak_memory() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
@@ -121,6 +130,7 @@ nlohmann::ordered_json stats(run_record const& run) {
                                 {"iterate", r.seconds.iterate},
                                 {"write", run.write_seconds}}},
                               {"pass_seconds", run.pass_seconds},
+                              {"predicted_bytes", run.predicted_bytes},
                               {"peak_bytes", run.peak_bytes},
                               {"restart", r.best_restart},
                               {"empty_clusters", r.empty_clusters},

@@ -21,12 +21,16 @@ struct run_record {
   bool spherical = false;
   kopse::result result;
   double load_seconds = 0, write_seconds = 0;
-  double pass_seconds = 0; ///< 0 = not measured
-  index peak_bytes = 0;    ///< most memory held until the fit ended
+  double pass_seconds = 0;   ///< 0 = not measured
+  index predicted_bytes = 0; ///< of the next one
+  index peak_bytes = 0;      ///< most memory held until the fit ended
 };
 
 /// Why the run ended, as half a sentence.
 std::string reason(run_record const& run);
+
+/// The memory this process holds now.
+index memory_held();
 
 /// The most memory this process has held.
 index peak_memory();

@@ -9,6 +9,8 @@
 #include "checkpoint.hpp"
 #include "input_checks.hpp"
 #include "kopse/kmeans.hpp"
+#include "kopse/memory_plan.hpp"
+#include "memory.hpp"
 #include "seeding_methods.hpp"
 #include "step_common.hpp"
 #include "verify.hpp"
@@ -96,6 +98,15 @@ built_tree<Real> tree_to_seed(matrix_view<Real> rows, built_tree<Real> const& of
   return build_tree(rows, starting.tree, starting.leaf_size, starting.threads);
 }
 
+// `auto` takes lloyd where there is too little for another.
+template <class Real>
+double least_memory(point_set<Real> const& points, index k, options o, built_tree<Real> const& tree) {
+  if (o.algorithm == "auto") o.algorithm = "lloyd";
+  memory_plan plan = plan_memory(points.size(), points.dims(), sizeof(Real) == sizeof(float), k, o);
+  if (tree) plan.tree = 0; // it is there
+  return plan.peak();
+}
+
 // One fit. What is prepared once are members; each restart is a run.
 template <class Real> class fitting {
 public:
@@ -135,6 +146,7 @@ private:
     if (o_.algorithm == "auto")
       starting_.tree = o_.tree, starting_.leaf_size = o_.leaf_size; // it may take that
     check(points_.size(), points_.dims(), k_, o_);
+    require_memory_of_fit(least_memory(points_, k_, o_, tree), 0x1p23 * (o_.threads - 1)); // stacks
     validate(points_, o_.threads);
     if (o_.spherical) check_unit_length(points_, o_.threads);
     if (!o_.checkpoint.file.empty()) take_up();
@@ -302,12 +314,16 @@ template <class Real>
 result fit_any(point_set<Real> points, index k, options const& o, built_tree<Real> const& tree = {}) {
   float_environment const environment;
   worker_scope const workers;
-  fitting<Real> one(points, k, o, tree);
+  std::optional<fitting<Real>> one; // given back before what is available is looked up
   try {
-    return one.run();
+    one.emplace(points, k, o, tree);
+    return one->run();
   } catch (interrupted const&) {
-    if (one.where().empty()) throw;
-    throw interrupted("interrupted: " + one.where());
+    if (!one || one->where().empty()) throw;
+    throw interrupted("interrupted: " + one->where());
+  } catch (std::bad_alloc const&) {
+    one.reset();
+    report_exhausted_memory(least_memory(points, k, o, tree));
   }
 }
 

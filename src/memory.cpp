@@ -54,6 +54,27 @@ std::string in_words(double bytes) {
 
 double available_memory() { return std::min(system_memory(), address_space()); }
 
+namespace {
+[[noreturn]] void refuse_fit(double needed, double available) {
+  throw memory_error("not enough memory: the fit needs about " + in_words(needed) + ", " + in_words(available)
+                     + " are available");
+}
+} // namespace
+
+void require_memory_of_fit(double bytes, double address_space_too) {
+  constexpr double sure = 0.85;
+  if (double const available = system_memory(); sure * bytes > available) refuse_fit(bytes, available);
+  double const all = bytes + address_space_too, available = address_space();
+  if (sure * all > available) refuse_fit(all, available);
+}
+
+void report_exhausted_memory(double bytes) {
+  double const available = available_memory();
+  if (bytes > available) refuse_fit(bytes, available);
+  throw memory_error("not enough memory: the fit needs more than the " + in_words(bytes)
+                     + " that were expected, " + in_words(available) + " are available");
+}
+
 void require_memory(std::string_view what, double bytes, double available) {
   if (bytes <= available) return;
   throw memory_error(std::string(what) + " needs " + in_words(bytes) + " of memory, " + in_words(available)

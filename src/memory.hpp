@@ -13,4 +13,10 @@ double available_memory();
 /// Throws memory_error, with both numbers, when `what` needs more bytes than are available.
 void require_memory(std::string_view what, double bytes, double available = available_memory());
 
+/// The same of a whole fit, whose need is an estimate: thrown where more than a seventh of it is missing.
+/// `address_space`: what it takes of that besides, where it is limited.
+void require_memory_of_fit(double bytes, double address_space);
+/// For one that ran out of memory in spite of it.
+[[noreturn]] void report_exhausted_memory(double bytes);
+
 } // namespace kopse

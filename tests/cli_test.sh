@@ -79,7 +79,8 @@ test_quiet_and_verbose() {
   run fit points.csv -k 20 --verbose
   expect_rc 0
   expect_err '^iteration 1: 3,000 labels changed, inertia [0-9.]+, [0-9.-]+ % pruned, [0-9.e-]+ s$'
-  [ "$(wc -l <err)" = "$(sed -n 's/^iterations: //p' out)" ] || fail 'not one line an iteration'
+  expect_err '^memory: about [0-9.]+ MiB at most: [0-9.]+ with the data, tree [0-9.]+, start [0-9.]+, then algorithm [0-9.]+ and labels'
+  [ "$(grep -c '^iteration' err)" = "$(sed -n 's/^iterations: //p' out)" ] || fail 'not one line an iteration'
 }
 
 test_the_papers_command_line() {

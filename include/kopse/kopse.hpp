@@ -13,6 +13,7 @@
 #include "kopse/kernels.hpp"
 #include "kopse/kmeans.hpp"
 #include "kopse/matrix.hpp"
+#include "kopse/memory_plan.hpp"
 #include "kopse/metric.hpp"
 #include "kopse/parallel.hpp"
 #include "kopse/point_set.hpp"

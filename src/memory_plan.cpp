@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The tables of docs/algorithms.md as numbers, and what was measured where those say nothing: trees have
+// about 3·n / leaf_size nodes, k-means++ on one takes 52 bytes a row, a thread 2 MiB.
+#include "kopse/memory_plan.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <string_view>
+
+#include "input_checks.hpp"
+#include "seeding_methods.hpp"
+
+namespace kopse {
+
+namespace {
+
+struct sizes {
+  double n, d, k, real, nodes, words; // words: bytes of the exact sums of a row or node
+};
+
+double tree_bytes(sizes const& s, std::string_view name) {
+  double const ball = 8 * s.d + 16, box = 2 * s.d * s.real;
+  double const node = 24 + (name == "ball" || name == "cover" ? ball : box);
+  double const build = name == "cover" ? 30 * s.n : name == "octree" ? 6 * s.n : 0; // while it is built
+  return s.n * (s.d * s.real + 8) + s.nodes * node + build;
+}
+
+// The groups of dense: a multiple of 4, of at least 16 centroids each.
+double groups_of_dense(sizes const& s) {
+  double const most = std::floor(std::max(s.d, 16.0) / 4) * 4;
+  return std::ceil(std::min(std::ceil(s.k / 16), most) / 4) * 4;
+}
+
+double step_bytes(sizes const& s, std::string_view algorithm, double groups) {
+  double const of_nodes = 4 * s.n + s.nodes * (4 + s.words);
+  if (algorithm == "hamerly") return 20 * s.n;
+  if (algorithm == "exponion") return 20 * s.n + (s.d <= 8 ? (8 * s.d + 12) * std::max(s.n, 32 * s.k) : 0);
+  if (algorithm == "elkan") return 4 * s.n * s.k + 4 * s.k * s.k + 12 * s.n;
+  if (algorithm == "yinyang") return 4 * s.n * groups + 12 * s.n;
+  if (algorithm == "dense") return 4 * s.n * groups_of_dense(s) + 8 * s.n;
+  if (algorithm == "filter" || algorithm == "blacklist") return of_nodes;
+  if (algorithm == "dualtree") return of_nodes + 24 * s.n + 30 * s.nodes;
+  if (algorithm == "frontier") return of_nodes + 21 * s.n + 12 * s.nodes + 400 * s.k;
+  if (algorithm == "line") return 4 * s.n; // its sorted rows are counted as its tree
+  return 4 * s.n;                          // lloyd
+}
+
+// As src/auto.cpp chooses before it has seen anything.
+std::string_view likely(sizes const& s) {
+  if (s.d == 1) return "line";
+  if (s.n * s.k * s.d < 1e6) return "lloyd";
+  if (s.d <= 3) return "frontier";
+  return "dense";
+}
+
+} // namespace
+
+memory_plan plan_memory(index n, index d, bool float32, index k, options const& o) {
+  auto const real = static_cast<double>(float32 ? sizeof(float) : sizeof(double));
+  auto const leaf = static_cast<double>(std::max<index>(o.leaf_size, 1));
+  sizes s{static_cast<double>(n), static_cast<double>(d), static_cast<double>(k), real, 0, 0};
+  s.nodes = std::min(2 * s.n, std::max(1.0, 3 * s.n / leaf));
+  s.words = 16 * (s.d + 1);
+  double const groups = o.groups > 0 ? static_cast<double>(o.groups) : std::max(1.0, std::floor(s.k / 10));
+  step_options resolved = o;
+  resolve(resolved);
+  int const threads = o.threads == 0 ? worthwhile(0, n, k) : o.threads;
+  double const workers = threads == 0 ? resolved.threads : threads;
+
+  std::string_view const algorithm =
+      resolved.algorithm == "auto" ? likely(s) : std::string_view(resolved.algorithm);
+  bool const seeded_by_tree = !o.centroids && seeding_uses_tree(resolve_init(o.init));
+  memory_plan plan;
+  if (seeded_by_tree || (algorithm != "auto" && uses_tree(algorithm)))
+    plan.tree = tree_bytes(s, resolved.tree);
+  if (algorithm == "line") plan.tree += 18 * s.n;
+  if (seeded_by_tree)
+    plan.start = (workers > 1 ? 54 : 52) * s.n + 8 * s.nodes;
+  else if (algorithm == "line")
+    plan.start = 32 * s.n; // sorting
+  plan.step = step_bytes(s, algorithm, groups);
+  if (resolved.algorithm == "auto" && d > 3 && d <= 16 && algorithm == "dense") { // or frontier, by a probe
+    double const tree = seeded_by_tree ? 0 : tree_bytes(s, resolved.tree);
+    double const frontier = step_bytes(s, "frontier", groups);
+    if (tree + frontier > plan.step) plan.tree = tree_bytes(s, resolved.tree), plan.step = frontier;
+  }
+  plan.labels = 4 * s.n;
+  plan.clusters = s.k * (8 * s.d * 8 + s.words * (workers + 3) + 64);
+  plan.threads = 0x1p21 * (workers - 1);
+  if (o.restarts > 1 && !o.centroids) plan.start += plan.labels;
+  return plan;
+}
+
+} // namespace kopse

@@ -1,0 +1,47 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Memory before work: what a fit is thought to take, and limits that are too low for it.
+# Usage: cli_memory_test.sh PATH/TO/kopse
+set -euo pipefail
+stars=$(dirname "$(realpath "$0")")/../data/stars.npy
+# shellcheck source=tests/cli.sh
+. "$(dirname "$(realpath "$0")")/cli.sh"
+if grep -qE '__(a|t)san_init' "$kopse"; then
+  echo 'a sanitizer takes memory of its own: nothing to be seen here'
+  exit 0
+fi
+
+# On one thread, for the memory that threads take by chance is a part of so small a peak.
+test_prediction() {
+  for how in '-k 100' '-k 1000' '-k 5000' '-k 1000 --init random -a lloyd' '-k 1000 -a dualtree' '-k 1000 -a filter --tree ball' \
+    '-k 100 --init random -a elkan' '-k 500 -a yinyang' '-k 1000 -a dense'; do
+    # shellcheck disable=SC2086
+    run fit "$stars" $how --threads 1 --max-iter 10 -q --stats stats.json
+    expect_rc 0
+    [ "$(stats '["predicted_bytes"] / s["peak_bytes"] - 1' | awk '{ print ($1 < 0.15 && $1 > -0.15) }')" = 1 ] ||
+      fail "$how: predicted $(stats '["predicted_bytes"]'), taken $(stats '["peak_bytes"]')"
+  done
+}
+
+# A limit on the address space: it runs, or says in one sentence what is missing; it never crashes or hangs.
+test_limits() {
+  local refused=0
+  for threads in 1 2; do
+    for limit in 20000 25000 30000 40000 50000 60000 80000 120000 250000; do
+      rc=0
+      (ulimit -v "$limit" && exec "$kopse" fit "$stars" -k 300 --max-iter 3 -q --threads "$threads") >out 2>err || rc=$?
+      [ "$rc" != 0 ] || continue
+      expect_error 1 '(not enough memory: the fit needs .* bytes \([0-9.e-]+ GiB\).* are available|cannot read .*(memory|allocate)|not enough memory)$'
+      refused=$((refused + $(grep -c 'the fit needs' err || true)))
+    done
+  done
+  [ "$refused" -gt 2 ] || fail 'no limit was too low for the fit'
+}
+
+test_tables_that_are_too_large() {
+  rc=0
+  (ulimit -v 400000 && exec "$kopse" fit "$stars" -k 5000 -a elkan -q) >out 2>err || rc=$?
+  expect_error 1 'not enough memory: the fit needs about [0-9]+ bytes \(3\.[0-9]+ GiB\), [0-9]+ bytes \(0\.[0-9]+ GiB\) are available$'
+}
+
+run_tests
