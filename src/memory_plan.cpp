@@ -49,7 +49,7 @@ double step_bytes(sizes const& s, std::string_view algorithm, double groups) {
 std::string_view likely(sizes const& s) {
   if (s.d == 1) return "line";
   if (s.n * s.k * s.d < 1e6) return "lloyd";
-  if (s.d <= 3) return "frontier";
+  if (s.d <= 5) return "frontier"; // above 3 by a probe: that of most data
   return "dense";
 }
 
@@ -79,7 +79,7 @@ memory_plan plan_memory(index n, index d, bool float32, index k, options const& 
   else if (algorithm == "line")
     plan.start = 32 * s.n; // sorting
   plan.step = step_bytes(s, algorithm, groups);
-  if (resolved.algorithm == "auto" && d > 3 && d <= 16 && algorithm == "dense") { // or frontier, by a probe
+  if (resolved.algorithm == "auto" && d <= 16 && algorithm == "dense") { // or frontier, by a probe
     double const tree = seeded_by_tree ? 0 : tree_bytes(s, resolved.tree);
     double const frontier = step_bytes(s, "frontier", groups);
     if (tree + frontier > plan.step) plan.tree = tree_bytes(s, resolved.tree), plan.step = frontier;

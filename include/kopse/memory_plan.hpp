@@ -10,7 +10,7 @@ namespace kopse {
 
 /// Bytes that a fit takes beside its rows and weights, at their most: an estimate by n, d, k and options
 /// alone, so what depends on the values is as it is for most data (the nodes of a tree, the words of a sum,
-/// the lists of exponion). Where `auto` may choose between two, the larger one is meant.
+/// the lists of exponion). Of `auto` what most data of so many columns take; in 6 to 16 the larger of two.
 struct memory_plan {
   double tree = 0;     ///< on the points: of the algorithm, or of the start
   double start = 0;    ///< what seeding takes beside it, until there is a start

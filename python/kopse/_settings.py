@@ -40,7 +40,10 @@ def as_seconds(value: Any, name: str) -> float:
     """A time: a number >= 0."""
     if not isinstance(value, numbers.Real) or isinstance(value, bool) or value != value or value < 0:
         raise ValueError(f"{name} must be a number of seconds >= 0. Got {value!r} instead.")
-    return float(min(value, math.inf))
+    try:
+        return float(value)
+    except OverflowError:  # an int of hundreds of digits
+        return math.inf
 
 
 def as_path(value: Any, name: str) -> str:

@@ -27,9 +27,8 @@ def interrupt_at(last):
 
 
 def same(a, b):
-    assert bits(a.cluster_centers_) == bits(b.cluster_centers_)
-    assert (a.labels_ == b.labels_).all()
-    assert (a.inertia_, a.n_iter_, a.converged_) == (b.inertia_, b.n_iter_, b.converged_)
+    assert bits(a) == bits(b)
+    assert a.converged_ == b.converged_
 
 
 @pytest.mark.parametrize("algorithm", ["auto", "lloyd", "yinyang"])
@@ -51,7 +50,7 @@ def test_function_and_estimator_share_a_checkpoint(X, tmp_path):
     with pytest.raises(Enough):
         kopse.kmeans(X, 40, checkpoint=path, callback=interrupt_at(3))
     run = kopse.kmeans(X, 40, checkpoint=path, resume=True)
-    assert bits(run.centers) == bits(kopse.kmeans(X, 40).centers)
+    assert run.centers.tobytes() == kopse.kmeans(X, 40).centers.tobytes()
     assert run.stats["resumed_from"] == 3
     same(kopse.KMeans(40, random_state=0, tol=0, checkpoint=path, resume=True).fit(X), kopse.KMeans(40, random_state=0, tol=0).fit(X))
 
