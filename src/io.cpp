@@ -1,70 +1,178 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which format a file has, by its suffix, and the little that all formats share.
+// Reading: which reader a file gets, and several files as one matrix.
 
 #include <algorithm>
-#include <array>
 #include <new>
+#include <stdexcept>
 #include <utility>
 
 #include "io_formats.hpp"
+#include "io_reader.hpp"
+#include "io_stream.hpp"
+#include "kopse/parallel.hpp"
 
 namespace kopse {
 namespace {
 
-enum class format { npy, csv, tsv, txt };
+using namespace io;
 
-constexpr std::array<std::pair<std::string_view, format>, 4> suffixes{
-    {{".npy", format::npy}, {".csv", format::csv}, {".tsv", format::tsv}, {".txt", format::txt}}};
-
-format format_of(std::string const& path) {
-  auto const name = path.substr(path.rfind('/') + 1); // npos + 1 is 0
-  auto const dot = name.rfind('.');
-  std::string suffix = dot == std::string::npos ? "" : name.substr(dot);
-  for (char& c : suffix) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  for (auto const& [known, which] : suffixes) {
-    if (suffix == known) return which;
-  }
-  throw usage_error(path + ": " + (suffix.empty() ? "no suffix" : "unknown suffix " + printable(suffix))
-                    + "; known are .npy, .csv, .tsv and .txt");
+std::unique_ptr<reader> stream_reader(std::unique_ptr<stream> from, format what,
+                                      load_options const& options) {
+  if (what == format::npy) return read_npy(std::move(from), options);
+  if (is_text(what)) return read_text(std::move(from), what, options);
+  return read_vecs(std::move(from), what, options);
 }
 
-/// The length of the UTF-8 sequence at the start of `bytes` if it is valid and shows something, else 0.
-std::size_t shown_length(std::string_view bytes) {
-  auto const byte = [&](std::size_t i) { return static_cast<unsigned char>(bytes[i]); };
-  unsigned const first = byte(0);
-  if (first < 0x80) return first >= 0x20 && first != 0x7f ? 1 : 0;
-  std::size_t const length = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
-  if (first < 0xc2 || first > 0xf4 || bytes.size() < length) return 0;
-  for (std::size_t i = 1; i < length; ++i) {
-    if ((byte(i) & 0xc0) != 0x80) return 0;
-  }
-  unsigned const second = byte(1); // too long a form, a surrogate, beyond U+10FFFF, a control character
-  if ((first == 0xe0 && second < 0xa0) || (first == 0xed && second > 0x9f) || (first == 0xf0 && second < 0x90)
-      || (first == 0xf4 && second > 0x8f) || (first == 0xc2 && second < 0xa0)) {
-    return 0;
-  }
-  return length;
+/// What comes without a name says itself what it is: packed or not, .npy or text.
+std::unique_ptr<reader> nameless_reader(std::string const& path, load_options const& options) {
+  auto from = open_stream(path, packing::none);
+  packing const packed = packing_of(*from);
+  from = unpack(std::move(from), packed);
+  bool const npy = from->peek(6) == "\x93NUMPY";
+  return stream_reader(std::move(from), npy ? format::npy : format::txt, options);
 }
+
+std::unique_ptr<reader> open_reader(std::string const& path, load_options const& options) {
+  bool const is_stream = is_stream_name(path);
+  if (options.raw) {
+    packing const packed = packing_of_name(path);
+    if (is_stream || packed != packing::none) return read_raw(open_stream(path, packed), options);
+    return read_raw(std::make_shared<mapped_file const>(path), options);
+  }
+  if (is_stream && options.format.empty()) return nameless_reader(path, options);
+  file_kind const kind = kind_of(path, options.format);
+  if (is_stream || kind.packed != packing::none)
+    return stream_reader(open_stream(path, kind.packed), kind.what, options);
+  auto file = std::make_shared<mapped_file const>(path);
+  if (kind.what == format::npy) return read_npy(std::move(file), options);
+  if (is_text(kind.what)) return read_text(std::move(file), kind.what, options);
+  return read_vecs(std::move(file), kind.what, options);
+}
+
+std::string counted(index count, char const* what) {
+  return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
+}
+
+/// Files that are open, to be read as one.
+class file_list {
+public:
+  file_list(std::span<std::string const> paths, load_options const& options)
+      : paths_(paths), options_(options), first_(options.rows.first),
+        last_(options.rows.last.value_or(no_end)) {
+    if (paths.empty()) throw usage_error("no file to be read was given");
+    if (first_ < 0 || last_ <= first_)
+      throw usage_error(range() + ": the first must be at least 0, and the last above it");
+    for (std::string const& path : paths) {
+      naming(path, [&] { files_.push_back(open_reader(path, options_)); });
+    }
+  }
+
+  table read() {
+    std::optional<index> const known = known_rows();
+    if (known) check_range(*known);
+    bool const floats = std::all_of(files_.begin(), files_.end(), [](auto const& f) { return f->float32(); });
+    table result = paths_.size() == 1 && known ? in_place(*known) : table();
+    if (result.rows() == 0) result = floats ? read_all<float>(known) : read_all<double>(known);
+    result.names = std::move(names_);
+    result.notes = std::move(notes_);
+    return result;
+  }
+
+private:
+  std::string range() const {
+    return "rows " + std::to_string(first_) + ":" + (last_ == no_end ? "" : std::to_string(last_));
+  }
+  std::string all_names() const {
+    return shown_name(paths_.front())
+           + (paths_.size() > 1 ? " and " + counted(std::ssize(paths_) - 1, "more file") : "");
+  }
+
+  /// Does what may run out of memory for this file.
+  template <class Do> static void naming(std::string const& path, Do const& what) {
+    try {
+      what();
+    } catch (std::bad_alloc const&) {
+      throw error("cannot read " + shown_name(path) + ": its numbers do not fit in memory");
+    } catch (std::length_error const&) {
+      throw error("cannot read " + shown_name(path) + ": its numbers do not fit in memory");
+    }
+  }
+
+  std::optional<index> known_rows() const {
+    index all = 0;
+    for (auto const& file : files_) {
+      auto const rows = file->rows();
+      if (!rows || *rows > no_end - all) return {};
+      all += *rows;
+    }
+    return all;
+  }
+  void check_range(index rows) const {
+    if (first_ < rows && (last_ <= rows || last_ == no_end)) return;
+    throw usage_error(all_names() + ": " + range() + " were asked for, but there are " + counted(rows, "row")
+                      + ", numbered from 0");
+  }
+
+  table in_place(index rows) {
+    table result;
+    naming(paths_.front(), [&] {
+      take_columns(0);
+      if (auto there = files_.front()->in_place(first_, std::min(last_, rows))) result = std::move(*there);
+    });
+    return result;
+  }
+
+  /// Its columns, which must be those of the files before it.
+  index take_columns(std::size_t i) {
+    reader& file = *files_[i];
+    index const cols = file.cols();
+    if (cols_ != 0 && cols != cols_) {
+      throw error(shown_name(paths_[i]) + ": found " + counted(cols, "column") + ", expected "
+                  + std::to_string(cols_) + " as in " + shown_name(paths_[named_by_]));
+    }
+    if (!names_.empty() && !file.names.empty() && names_ != file.names) {
+      throw error(shown_name(paths_[i]) + ": found other names in its header line than in "
+                  + shown_name(paths_[named_by_]) + ", expected the same in the same order");
+    }
+    if (cols_ == 0 || names_.empty()) named_by_ = i;
+    if (names_.empty()) names_ = file.names;
+    for (std::string const& note : file.notes)
+      notes_.push_back(paths_.size() > 1 ? shown_name(paths_[i]) + ": " + note : note);
+    file.notes.clear();
+    return cols_ = cols;
+  }
+
+  template <class Real> table read_all(std::optional<index> known) {
+    std::optional<growing_rows<Real>> out;
+    index at = 0; // the number of this file's first row
+    for (std::size_t i = 0; i < files_.size() && at < last_; ++i) {
+      index const first = std::max<index>(first_ - at, 0), last = last_ == no_end ? no_end : last_ - at;
+      auto const rows = files_[i]->rows();
+      if (rows && *rows <= first) {
+        at += *rows;
+      } else {
+        naming(paths_[i], [&] {
+          index const cols = take_columns(i);
+          if (!out) out.emplace(cols);
+          if (known) out->reserve(std::min(last_, *known) - first_);
+          at += files_[i]->read(first, last, *out);
+        });
+      }
+      files_[i].reset(); // its block goes
+    }
+    if (at < last_) check_range(at);
+    return std::move(*out).finish();
+  }
+
+  std::span<std::string const> paths_;
+  load_options const& options_;
+  index first_, last_, cols_ = 0;
+  std::size_t named_by_ = 0; // the file that others are compared with
+  std::vector<std::unique_ptr<reader>> files_;
+  std::vector<std::string> names_, notes_;
+};
 
 } // namespace
-
-std::string printable(std::string_view bytes, std::size_t most) {
-  constexpr char digits[] = "0123456789abcdef";
-  std::string text;
-  for (std::size_t at = 0; at < bytes.size();) {
-    if (at >= most) return text + "...";
-    std::size_t const length = shown_length(bytes.substr(at));
-    auto const byte = static_cast<unsigned char>(bytes[at]);
-    if (length > 0)
-      text += bytes.substr(at, length);
-    else if (byte == '\t')
-      text += "\\t";
-    else
-      text += {'\\', 'x', digits[byte >> 4], digits[byte & 15]};
-    at += std::max<std::size_t>(length, 1);
-  }
-  return text;
-}
 
 std::vector<index> io::chosen_columns(std::string const& path, std::vector<index> const& columns,
                                       index count) {
@@ -80,112 +188,33 @@ std::vector<index> io::chosen_columns(std::string const& path, std::vector<index
   return all;
 }
 
-table load(std::string const& path, load_options const& options) {
-  auto file = std::make_shared<io::mapped_file const>(path);
-  try {
-    switch (format_of(path)) {
-    case format::npy:
-      return io::load_npy(std::move(file), options);
-    case format::csv:
-      return io::load_text(*file, options, ',');
-    case format::tsv:
-      return io::load_text(*file, options, '\t');
-    case format::txt:
-      break;
-    }
-    return io::load_text(*file, options, ' ');
-  } catch (std::bad_alloc const&) {
-    throw error("cannot read " + path + ": its numbers do not fit in memory");
-  }
+table load(std::span<std::string const> paths, load_options const& options) {
+  worker_scope const workers;
+  return file_list(paths, options).read();
 }
 
-std::vector<double> load_vector(std::string const& path, int threads) {
+table load(std::string const& path, load_options const& options) { return load({&path, 1}, options); }
+
+std::vector<double> load_vector(std::string const& path, int threads, row_range rows) {
   load_options options;
   options.threads = threads;
   table const values = load(path, options);
   if (values.rows() != 1 && values.cols() != 1) {
-    throw error(path + ": found " + std::to_string(values.rows()) + " rows of "
+    throw error(shown_name(path) + ": found " + std::to_string(values.rows()) + " rows of "
                 + std::to_string(values.cols()) + " columns, expected one column or one row");
   }
-  return values.visit([](auto const& view) {
-    std::vector<double> all;
-    all.reserve(static_cast<std::size_t>(view.rows() * view.cols()));
-    for (index i = 0; i < view.rows(); ++i) all.insert(all.end(), view.row(i), view.row(i) + view.cols());
-    return all;
-  });
-}
-
-struct output_files::parts {
-  std::vector<std::unique_ptr<io::output_file>> files;
-
-  template <class Put> void write(std::string const& path, Put const& put) {
-    put(*files.emplace_back(std::make_unique<io::output_file>(path)));
-    files.back()->finish();
+  index const count = values.rows() * values.cols(), last = rows.last.value_or(count);
+  if (rows.first < 0 || rows.first >= last || last > count) {
+    throw usage_error(shown_name(path) + ": rows " + std::to_string(rows.first) + ":"
+                      + (rows.last ? std::to_string(last) : "") + " were asked for, but there are "
+                      + counted(count, "value") + ", numbered from 0");
   }
-};
-
-output_files::output_files() : parts_(std::make_unique<parts>()) {}
-output_files::~output_files() = default;
-
-void output_files::save(std::string const& path, matrix_view<double> values) {
-  format const which = format_of(path);
-  parts_->write(path, [&](io::output_file& file) {
-    if (which == format::npy) return io::put_npy(file, values);
-    for (index i = 0; i < values.rows(); ++i) {
-      for (index j = 0; j < values.cols(); ++j) {
-        if (j > 0) file.put(which == format::csv ? ',' : '\t');
-        file.put_number(values(i, j));
-      }
-      file.put('\n');
-    }
+  return values.visit([&](auto const& view) {
+    std::vector<double> chosen;
+    chosen.reserve(static_cast<std::size_t>(last - rows.first));
+    for (index i = rows.first; i < last; ++i) chosen.push_back(values.cols() == 1 ? view(i, 0) : view(0, i));
+    return chosen;
   });
 }
-
-void output_files::save(std::string const& path, std::span<label const> labels) {
-  format const which = format_of(path);
-  parts_->write(path, [&](io::output_file& file) {
-    if (which == format::npy) return io::put_npy(file, labels);
-    for (label const each : labels) {
-      file.put_number(each);
-      file.put('\n');
-    }
-  });
-}
-
-void output_files::save_text(std::string const& path, std::string_view text) {
-  parts_->write(path, [&](io::output_file& file) { file.write(text); });
-}
-
-void output_files::commit() {
-  io::held_signals const held; // one between two of them would leave new beside old
-  auto const files = std::exchange(parts_->files, {});
-  for (auto const& file : files) file->put_in_place();
-  for (auto const& file : files) file->keep();
-}
-
-void save(std::string const& path, matrix_view<double> values) {
-  output_files one;
-  one.save(path, values);
-  one.commit();
-}
-
-void save(std::string const& path, std::span<label const> labels) {
-  output_files one;
-  one.save(path, labels);
-  one.commit();
-}
-
-void save_text(std::string const& path, std::string_view text) {
-  output_files one;
-  one.save_text(path, text);
-  one.commit();
-}
-
-void check_save(std::string const& path) {
-  format_of(path);
-  check_save_text(path);
-}
-
-void check_save_text(std::string const& path) { io::check_target(path); }
 
 } // namespace kopse

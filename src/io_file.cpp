@@ -153,8 +153,8 @@ void check_target(std::string const& path) {
     refuse(path, "no file can be made in its directory: " + reason(errno));
 }
 
-output_file::output_file(std::string const& path, care how)
-    : path_(path), care_(how), buffer_(std::size_t{1} << 18) {
+output_file::output_file(std::string const& path, packing packed, care how)
+    : path_(path), care_(how), packer_(make_packer(path, packed)), buffer_(std::size_t{1} << 18) {
   check_target(path);
   if (is_stream(path)) { // renaming over /dev/null would put an end to it
     descriptor_ = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
@@ -208,14 +208,16 @@ output_file::~output_file() {
 
 void output_file::write(std::string_view bytes) {
   if (buffer_.size() - used_ < bytes.size()) flush();
-  if (buffer_.size() < bytes.size()) return write_out(bytes.data(), bytes.size());
+  if (buffer_.size() < bytes.size()) return pack(bytes, false);
   bytes.copy(buffer_.data() + used_, bytes.size());
   used_ += bytes.size();
 }
 
-void output_file::flush() {
-  write_out(buffer_.data(), used_);
-  used_ = 0;
+void output_file::flush() { pack({buffer_.data(), std::exchange(used_, 0)}, false); }
+
+void output_file::pack(std::string_view bytes, bool end) {
+  if (!packer_) return write_out(bytes.data(), bytes.size());
+  packer_->put(bytes, end, [&](char const* data, std::size_t size) { write_out(data, size); });
 }
 
 void output_file::write_out(char const* data, std::size_t size) {
@@ -230,6 +232,8 @@ void output_file::write_out(char const* data, std::size_t size) {
 
 void output_file::finish() {
   flush();
+  pack({}, true);
+  packer_.reset();
   buffer_ = {};
   if (care_ == care::of_disk) {
     if (::fsync(descriptor_) != 0 && errno != EINVAL) fail(errno); // a pipe knows no disk

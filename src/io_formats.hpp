@@ -11,7 +11,9 @@
 #include <string_view>
 #include <vector>
 
-#include "kopse/io.hpp"
+#include "io_packing.hpp"
+#include "io_reader.hpp"
+#include "io_suffix.hpp"
 
 namespace kopse::io {
 
@@ -56,12 +58,13 @@ enum class care { of_group, of_disk };
 /// A target that is no regular file (/dev/stdout, a pipe) is written directly.
 class output_file {
 public:
-  /// Throws error: no directory, a directory, no permission.
-  explicit output_file(std::string const& path, care how = care::of_group);
+  /// Throws error: no directory, a directory, no permission; a packing that this build does not know.
+  explicit output_file(std::string const& path, packing packed = packing::none, care how = care::of_group);
   output_file(output_file const&) = delete;
   output_file& operator=(output_file const&) = delete;
   ~output_file(); ///< all is as it was before, unless keep() was called
 
+  std::string const& path() const { return path_; } ///< as the user wrote it
   void write(std::string_view bytes);
   void put(char c) { write({&c, 1}); }
   /// The shortest digits that read back as the same number.
@@ -77,6 +80,7 @@ public:
 
 private:
   void flush();
+  void pack(std::string_view bytes, bool end);
   void write_out(char const* data, std::size_t size);
   void open_nameless();
   void take_name();
@@ -84,6 +88,7 @@ private:
 
   std::string path_; // as the user wrote it, for messages
   care care_;
+  std::unique_ptr<packer> packer_;
   std::string target_;    // the same with links followed: the link stays, its file is replaced
   std::string temporary_; // "" when the target is written directly; once that is in place, the old file
   std::vector<char> buffer_;
@@ -99,12 +104,24 @@ void check_target(std::string const& path);
 /// The system's words for an errno.
 std::string reason(int code);
 
-/// `usual` is the delimiter the file's suffix promises; ' ' stands for tab or spaces (.txt).
-table load_text(mapped_file const& file, load_options const& options, char usual);
-table load_npy(std::shared_ptr<mapped_file const> file, load_options const& options);
+std::unique_ptr<reader> read_npy(std::shared_ptr<mapped_file const> file, load_options const& options);
+std::unique_ptr<reader> read_npy(std::unique_ptr<stream> from, load_options const& options);
+std::unique_ptr<reader> read_raw(std::shared_ptr<mapped_file const> file, load_options const& options);
+std::unique_ptr<reader> read_raw(std::unique_ptr<stream> from, load_options const& options);
+std::unique_ptr<reader> read_text(std::shared_ptr<mapped_file const> file, format what,
+                                  load_options const& options);
+std::unique_ptr<reader> read_text(std::unique_ptr<stream> from, format what, load_options const& options);
+std::unique_ptr<reader> read_vecs(std::shared_ptr<mapped_file const> file, format what,
+                                  load_options const& options);
+std::unique_ptr<reader> read_vecs(std::unique_ptr<stream> from, format what, load_options const& options);
 
+template <class T> std::string_view bytes_of(T const* first, index count) {
+  return {reinterpret_cast<char const*>(first), static_cast<std::size_t>(count) * sizeof(T)};
+}
 void put_npy(output_file& file, matrix_view<double> values);
 void put_npy(output_file& file, std::span<label const> labels);
+void put_fvecs(output_file& file, matrix_view<double> values); ///< rounded to float32
+void put_ivecs(output_file& file, std::span<label const> labels);
 
 /// `columns` when it is not empty, else all of 0 … count − 1. Throws usage_error for one that is not there.
 std::vector<index> chosen_columns(std::string const& path, std::vector<index> const& columns, index count);

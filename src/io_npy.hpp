@@ -5,21 +5,19 @@
 #include <string>
 #include <string_view>
 
-#include "kopse/core.hpp"
+#include "io_numbers.hpp"
+#include "io_stream.hpp"
 
 namespace kopse::io {
 
-struct npy_header {
-  std::string descr;          ///< as written: "<f8"
-  char kind = 0;              ///< f, i, u, or b
-  std::size_t item_size = 0;  ///< bytes a number
-  bool swapped = false;       ///< of the byte order this machine has not
-  bool fortran_order = false; ///< column after column
-  index rows = 0, cols = 0;   ///< (n,) is n rows of one column
-  std::size_t offset = 0;     ///< where the numbers begin
+struct npy_header : number_layout {
+  std::string descr; ///< as written: "<f8"
 };
 
 /// Throws error for anything that is no matrix of numbers, or that is longer than the file.
 npy_header read_npy_header(std::string const& path, std::string_view file);
+
+/// The same from what comes; the numbers come next. How many there are is not known.
+npy_header read_npy_header(stream& from);
 
 } // namespace kopse::io

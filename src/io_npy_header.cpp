@@ -92,8 +92,16 @@ public:
     result_.fortran_order = *found.fortran_order;
     set_type();
     set_shape(*found.shape);
-    check_size();
     return result_;
+  }
+
+  /// Of the file, which is all there. Divides rather than multiplies: no product here can overflow.
+  void check_size() const {
+    std::size_t const held = (file_.size() - result_.offset) / result_.item_size;
+    auto const rows = static_cast<std::size_t>(result_.rows), cols = static_cast<std::size_t>(result_.cols);
+    if (rows <= held / cols) return;
+    refuse("it is cut short: its header promises " + std::to_string(rows) + " x " + std::to_string(cols)
+           + " numbers, it holds " + std::to_string(held));
   }
 
 private:
@@ -194,15 +202,6 @@ private:
     if (result_.rows == 1 || result_.cols == 1) result_.fortran_order = false;
   }
 
-  /// Divides rather than multiplies: no product here can overflow.
-  void check_size() const {
-    std::size_t const held = (file_.size() - result_.offset) / result_.item_size;
-    auto const rows = static_cast<std::size_t>(result_.rows), cols = static_cast<std::size_t>(result_.cols);
-    if (rows <= held / cols) return;
-    refuse("it is cut short: its header promises " + std::to_string(rows) + " x " + std::to_string(cols)
-           + " numbers, it holds " + std::to_string(held));
-  }
-
   std::string const& path_;
   std::string_view file_;
   npy_header result_;
@@ -211,7 +210,35 @@ private:
 } // namespace
 
 npy_header read_npy_header(std::string const& path, std::string_view file) {
-  return header_reader(path, file).read();
+  header_reader reader(path, file);
+  npy_header const header = reader.read();
+  reader.check_size();
+  return header;
+}
+
+npy_header read_npy_header(stream& from) {
+  std::string start(12, '\0'); // enough to say how long the rest is; version 1 has two bytes of it here
+  start.resize(from.read(start.data(), start.size()));
+  auto const byte = [&](std::size_t at) {
+    return static_cast<std::size_t>(static_cast<unsigned char>(start[at]));
+  };
+  if (start.size() == 12 && start.starts_with("\x93NUMPY")) {
+    bool const first = byte(6) == 1;
+    std::size_t const length = byte(8) | byte(9) << 8 | (first ? 0 : byte(10) << 16 | byte(11) << 24);
+    for (std::size_t const whole = (first ? 10 : 12) + length; start.size() < whole;) {
+      std::size_t const there = start.size(), step = std::min<std::size_t>(whole - there, 1 << 16);
+      start.resize(there + step); // as they come: the length may be anything
+      start.resize(there + from.read(start.data() + there, step));
+      if (start.size() < there + step) break;
+    }
+  }
+  npy_header header = header_reader(from.name(), start).read();
+  header.offset = 0;
+  if (header.rows > no_end / header.cols / 8) {
+    throw error(from.name() + ": found the shape (" + std::to_string(header.rows) + ", "
+                + std::to_string(header.cols) + "), more than any memory holds");
+  }
+  return header;
 }
 
 } // namespace kopse::io

@@ -70,8 +70,43 @@ struct dialect {
   std::vector<std::string> notes;
 };
 
+/// Whether find_dialect() would look no further than this text, however much more there is.
+bool enough_to_judge(std::string_view text);
+
 /// Finds delimiter, header and columns from the first lines of the file (io_text_dialect.cpp).
 dialect find_dialect(std::string const& path, std::string_view text, load_options const& options, char usual);
+
+/// Reads whole lines into rows, on several threads: those of a file, or of a block of one (io_text_rows.cpp).
+class row_parser {
+public:
+  row_parser(std::string const& path, dialect how, load_options const& options);
+
+  dialect const& how() const { return how_; }
+  index cols() const { return std::ssize(columns_); }
+  std::vector<std::string> names() const; ///< of the chosen columns
+
+  /// Takes the next block of the file: whole lines, which must stay. Returns how many rows it has.
+  index count(std::string_view text);
+  /// Parses rows [first, last) of that block into `out`, row after row.
+  void parse(index first, index last, double* out) const;
+
+private:
+  /// A part of the block: whole lines, and what lies before it.
+  struct piece {
+    std::string_view text;
+    index rows = 0, lines = 0; // in it, then before it: rows of the block, lines of the file
+  };
+  void parse_piece(piece const& from, index end, index first, index last, double* out) const;
+
+  std::string path_;
+  dialect how_;
+  std::vector<index> columns_;
+  bool all_; // columns, in their order
+  int threads_;
+  std::vector<piece> pieces_;
+  index rows_ = 0, lines_ = 0; // of the block; of the file up to its end
+  bool header_to_come_;
+};
 
 /// Throws error "path:line:field: found …, expected …". Lines and fields count from 1.
 [[noreturn]] void fail_at(std::string const& path, index line, index field, std::string const& found,

@@ -26,14 +26,17 @@ struct sample_line {
 };
 
 /// Up to 20 lines, and of very long ones at least two.
-std::vector<sample_line> first_lines(std::string_view text) {
+std::vector<sample_line> first_lines(std::string_view text, bool* enough = nullptr) {
   std::vector<sample_line> sample;
   std::size_t bytes = 0;
-  for (data_lines lines(text); sample.size() < 20 && (sample.size() < 2 || bytes < 1u << 20);) {
-    if (!lines.next()) break;
+  bool more = true;
+  for (data_lines lines(text); more && sample.size() < 20 && (sample.size() < 2 || bytes < 1u << 20);) {
+    more = lines.next();
+    if (!more) break;
     sample.push_back({lines.line(), lines.number()});
     bytes += lines.line().size();
   }
+  if (enough) *enough = more;
   return sample;
 }
 
@@ -189,6 +192,12 @@ std::string joined(std::vector<std::string> const& names) {
 }
 
 } // namespace
+
+bool enough_to_judge(std::string_view text) {
+  bool enough = false;
+  first_lines(text, &enough);
+  return enough;
+}
 
 dialect find_dialect(std::string const& path, std::string_view text, load_options const& options,
                      char usual) {

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -51,6 +52,24 @@ inline nested rows_of(table const& values) {
     for (index i = 0; i < view.rows(); ++i) rows.emplace_back(view.row(i), view.row(i) + view.cols());
     return rows;
   });
+}
+
+/// Numbers as the bytes that this machine has for them.
+template <class T> std::string bytes_of(std::vector<T> const& numbers) {
+  return {reinterpret_cast<char const*>(numbers.data()), numbers.size() * sizeof(T)};
+}
+
+/// Options that are the usual ones but for the rows.
+inline load_options rows_only(index first, std::optional<index> last = {}) {
+  load_options options;
+  options.rows = {first, last};
+  return options;
+}
+
+/// The bytes, with this one turned into its opposite.
+inline std::string spoilt(std::string bytes, std::size_t at) {
+  bytes[at] = static_cast<char>(~bytes[at]);
+  return bytes;
 }
 
 /// The message of the error that loading throws, or "" if it throws none.

@@ -363,8 +363,8 @@ TEST_F(io, files_that_cannot_be_read) {
   EXPECT_HAS(load_error(dir / "d.csv"), "it is a directory");
   ASSERT_EQ(::mkfifo((dir / "p.csv").c_str(), 0600), 0);
   EXPECT_HAS(load_error(dir / "p.csv"), "it is a pipe or device");
-  for (auto const* name : {"a.dat", "a", "a.csv.gz", "a.", ".npz"}) {
-    EXPECT_HAS(load_error(write(dir / name, "1,2\n")), "known are .npy, .csv, .tsv and .txt") << name;
+  for (auto const* name : {"a.dat", "a", "a.gz", "a.dat.zst", "a.", ".npz"}) {
+    EXPECT_HAS(load_error(write(dir / name, "1,2\n")), "known are .npy, .csv, .tsv, .txt") << name;
     EXPECT_THROW(load(dir / name), usage_error);
   }
   EXPECT_EQ(rows("1,2\n3,4\n", {}, "A.CSV"), four);

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Files of numbers, by suffix: .npy, and .csv .tsv .txt (docs/file_formats.md).
+// Files of numbers, by suffix: .npy, .csv .tsv .txt, .fvecs .bvecs .ivecs, each also packed as .gz or .zst;
+// raw numbers; standard input (docs/file_formats.md).
 //
 // Reading returns the matrix that is in the file, or throws kopse::error naming file, line and column;
 // nothing is ever shifted, padded or filled in. Writing is whole or not at all: a temporary file beside
 // the target, renamed over it at the end.
 //
-// Memory: a matrix read from text is allocated once; of the file itself only the pages of the page cache are
-// used. A .npy file of C order and native float32 or float64 is its own matrix, and costs no memory at all.
+// Memory: a matrix that is read is allocated once, or grows as its rows come; beside it there is one block at
+// a time, and of a mapped file the pages of the page cache. Native float32 or float64 row by row (.npy,
+// .fvecs, raw) is its own matrix, and costs no memory at all.
 #pragma once
 
 #include <memory>
@@ -24,14 +26,34 @@ namespace kopse {
 /// Whether the first line of a text file names the columns.
 enum class header_line { detect, yes, no };
 
+/// Numbers without any header: what a file cannot say of itself.
+struct raw_layout {
+  std::string type = "float32"; ///< float16 to float64, int8 to uint64; ending in "be": big-endian
+  index cols = 0;               ///< at least 1
+  std::optional<index> rows;    ///< as many as there are when not given; otherwise exactly these
+  std::size_t skip = 0;         ///< bytes before the first number
+};
+
+/// The layout that `text` means, TYPE:COLUMNS or TYPE:ROWSxCOLUMNS, then @BYTES to skip. Throws usage_error.
+raw_layout parse_raw_layout(std::string_view text);
+
+/// Rows [first, last), counted from 0.
+struct row_range {
+  index first = 0;
+  std::optional<index> last; ///< to the end when not given
+};
+
 struct load_options {
   header_line header = header_line::detect; ///< text files only
   std::optional<char> delimiter;            ///< text files only; found out when not given
   std::vector<index> columns;               ///< keep these columns, from 0, in this order; empty = all
   int threads = 0;                          ///< text files only; 0 = as many as cores are available
+  row_range rows = {};                      ///< of all files together; others are not looked at
+  std::string format = {};                  ///< a suffix to go by in place of the file's own, e.g. "csv.gz"
+  std::optional<raw_layout> raw = {};       ///< the file has no format, but this layout, whatever its suffix
 };
 
-/// What a file held: rows of float32 (from .npy float16 and float32) or float64 (all else).
+/// What files held: rows of float32 (where all are float16, float32 or .bvecs) or float64 (all else).
 class table {
 public:
   using view_type = std::variant<matrix_view<double>, matrix_view<float>>;
@@ -64,19 +86,25 @@ private:
   std::shared_ptr<void const> owner_;
 };
 
-/// Reads a whole file. Throws error: for text "file:line:column: found …, expected …", where column is the
-/// number of the value in its line, both from 1; for .npy a sentence, with row and column from 0 as NumPy
-/// counts. NaN and infinite values are refused, as are whole numbers that float64 cannot hold. Throws
-/// usage_error for a suffix or column that is not there.
+/// Reads a file; "-" is standard input. Throws error: for text "file:line:column: found …, expected …", where
+/// column is the number of the value in its line, both from 1; for other files a sentence, with row and
+/// column from 0 as NumPy counts. NaN and infinite values are refused, as are whole numbers that float64
+/// cannot hold. Throws usage_error for a suffix, column or row that is not there.
 table load(std::string const& path, load_options const& options = {});
 
-/// Reads one column as float64, e.g. sample weights, from a file with one column or one row.
-std::vector<double> load_vector(std::string const& path, int threads = 0);
+/// Several files as one: the rows of the first, then those of the next. All must have as many columns, and
+/// those with a header line the same names.
+table load(std::span<std::string const> paths, load_options const& options = {});
 
-/// Writes rows; .npy as float64 (rows, cols); text in shortest round-trip digits, with commas (csv) or tabs.
+/// Reads one column as float64, e.g. sample weights, from a file with one column or one row. `rows` are
+/// places in it either way.
+std::vector<double> load_vector(std::string const& path, int threads = 0, row_range rows = {});
+
+/// Writes rows; .npy as float64 (rows, cols); text in shortest round-trip digits, with commas (csv) or tabs;
+/// .fvecs rounded to float32.
 void save(std::string const& path, matrix_view<double> values);
 
-/// Writes labels; .npy as int32 of shape (n,); text one a line.
+/// Writes labels; .npy as int32 of shape (n,); text one a line; .ivecs a record each.
 void save(std::string const& path, std::span<label const> labels);
 
 /// Writes a file of text, of any suffix.
@@ -102,9 +130,11 @@ private:
   std::unique_ptr<parts> parts_;
 };
 
+enum class content { rows, labels };
+
 /// Throws what save() would throw before its first byte: suffix, directory, permission. Ask before a long
 /// run.
-void check_save(std::string const& path);
+void check_save(std::string const& path, content what = content::rows);
 void check_save_text(std::string const& path); ///< the same, of any suffix
 
 /// At most `most` bytes of text from a file or a user, fit to be shown: valid UTF-8, the rest as \t or \xNN.
