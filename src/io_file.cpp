@@ -153,8 +153,8 @@ void check_target(std::string const& path) {
     refuse(path, "no file can be made in its directory: " + reason(errno));
 }
 
-output_file::output_file(std::string const& path, packing packed, care how)
-    : path_(path), care_(how), packer_(make_packer(path, packed)), buffer_(std::size_t{1} << 18) {
+output_file::output_file(std::string const& path, care how)
+    : path_(path), care_(how), buffer_(std::size_t{1} << 18) {
   check_target(path);
   if (is_stream(path)) { // renaming over /dev/null would put an end to it
     descriptor_ = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);

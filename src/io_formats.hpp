@@ -58,13 +58,14 @@ enum class care { of_group, of_disk };
 /// A target that is no regular file (/dev/stdout, a pipe) is written directly.
 class output_file {
 public:
-  /// Throws error: no directory, a directory, no permission; a packing that this build does not know.
-  explicit output_file(std::string const& path, packing packed = packing::none, care how = care::of_group);
+  /// Throws error: no directory, a directory, no permission.
+  explicit output_file(std::string const& path, care how = care::of_group);
   output_file(output_file const&) = delete;
   output_file& operator=(output_file const&) = delete;
   ~output_file(); ///< all is as it was before, unless keep() was called
 
-  std::string const& path() const { return path_; } ///< as the user wrote it
+  std::string const& path() const { return path_; }                     ///< as the user wrote it
+  void pack_by(std::unique_ptr<packer> by) { packer_ = std::move(by); } ///< before the first byte
   void write(std::string_view bytes);
   void put(char c) { write({&c, 1}); }
   /// The shortest digits that read back as the same number.

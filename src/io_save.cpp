@@ -31,7 +31,10 @@ struct output_files::parts {
   std::vector<std::unique_ptr<io::output_file>> files;
 
   template <class Put> void write(std::string const& path, packing packed, Put const& put) {
-    put(*files.emplace_back(std::make_unique<io::output_file>(path, packed)));
+    auto packer = io::make_packer(path, packed);
+    files.push_back(std::make_unique<io::output_file>(path));
+    files.back()->pack_by(std::move(packer));
+    put(*files.back());
     files.back()->finish();
   }
 };

@@ -53,8 +53,8 @@ TEST_F(io_sets, ranges_that_are_not_there) {
   for (auto const& [first, last] : std::vector<std::pair<index, std::optional<index>>>{
            {-1, {}}, {2, 2}, {2, 1}, {3, {}}, {0, 4}, {5, 9}}) {
     EXPECT_THROW(load(path, rows_only(first, last)), usage_error) << first;
-    EXPECT_THROW(load(std::vector{path, path}, rows_only(first + 3, last ? *last + 3 : last)), error)
-        << first;
+    if (first < 0) continue;
+    EXPECT_THROW(load(std::vector{path, path}, rows_only(first + 3, last ? *last + 3 : last)), usage_error);
   }
   EXPECT_EQ(load_error(path, rows_only(0, 4)),
             path + ": rows 0:4 were asked for, but there are 3 rows, numbered from 0");
