@@ -52,11 +52,11 @@ load_options check_settings(choose_settings& s) {
   seeding_options start;
   start.init = s.fit.init, start.candidates = s.fit.candidates;
   check_start(start, s.fit.warm && s.numbers.size() > 1);
-  check_outputs({{"--centroids-out", s.centroids_out, {".csv", ".tsv", ".txt", ".npy"}},
-                 {"--labels-out", s.labels_out, {".csv", ".tsv", ".txt", ".npy"}},
+  check_outputs({{"--centroids-out", s.centroids_out},
+                 {"--labels-out", s.labels_out, {}, content::labels},
                  {"--stats", s.stats, {".json"}},
                  {"--report", s.report, {".html"}}},
-                {{"the data", s.data.path}, {"--weights", s.weights}});
+                s.data, {{"--weights", s.weights}});
   return how;
 }
 
@@ -69,7 +69,7 @@ std::string wrote(choose_settings const& s) {
 
 template <class Record> Record record_of(choose_settings const& s, table const& data, double seconds) {
   Record record;
-  record.data = s.data.path;
+  record.data = s.data.name();
   record.n = data.rows();
   record.d = data.cols();
   record.seed = s.fit.seed;
@@ -116,12 +116,10 @@ void run_choose_k(choose_settings& s) {
   load_options const how = check_settings(s);
   progress watcher(s.quiet, false);
   stopwatch const watch;
-  watcher.phase("reading " + s.data.path);
-  table const data = load(s.data.path, how);
+  watcher.phase("reading " + s.data.name());
   std::vector<std::string> notes, warnings;
-  take_notes(s.data.path, data, notes);
-  std::vector<double> const weights =
-      s.weights.empty() ? std::vector<double>{} : load_vector(s.weights, s.fit.threads);
+  table const data = load_data(s.data, how, notes);
+  std::vector<double> const weights = load_weights(s.weights, how);
   double const load_seconds = watch.seconds();
   watcher.clear();
   if (!s.quiet)
@@ -180,11 +178,9 @@ void add_output(CLI::App& app, choose_settings& s) {
   app.add_option("--stats", s.stats, "Write all numbers: .json")->type_name("FILE");
   app.add_option("--report", s.report, "Write a page with the curves: .html; not with --x-means")
       ->type_name("FILE");
-  app.add_option("-o,--centroids-out", s.centroids_out,
-                 "With --x-means: write the centroids: .csv .tsv .txt .npy")
+  app.add_option("-o,--centroids-out", s.centroids_out, "With --x-means: write the centroids, as fit does")
       ->type_name("FILE");
-  app.add_option("-l,--labels-out", s.labels_out,
-                 "With --x-means: write each point's cluster: .csv .tsv .txt .npy")
+  app.add_option("-l,--labels-out", s.labels_out, "With --x-means: write each point's cluster, as fit does")
       ->type_name("FILE");
   app.add_flag("-q,--quiet", s.quiet, "Print nothing but warnings and errors");
 }

@@ -44,15 +44,19 @@ private:
   std::int64_t start_;
 };
 
-/// A data file and how to read it: DATA, --columns, --header, --delimiter.
+/// Data files and how to read them: DATA, --columns, --rows, --format, --raw, --header, --delimiter.
 struct data_file {
-  std::string path, columns, header = "auto", delimiter;
+  std::vector<std::string> paths;
+  std::string columns, rows, format, raw, header = "auto", delimiter;
   load_options options() const;
+  std::string name() const; ///< of the first, and how many more there are
 };
 void add_data_file(CLI::App& app, data_file& data);
 
-/// Adds what was decided while reading a file, to be told on stderr once the line of progress is gone.
-void take_notes(std::string const& path, table const& loaded, std::vector<std::string>& notes);
+/// Reads them as one. Adds what was decided, to be told on stderr once the line of progress is gone.
+table load_data(data_file const& data, load_options const& how, std::vector<std::string>& notes);
+/// Of the rows that `how` keeps; none where no file was given.
+std::vector<double> load_weights(std::string const& path, load_options const& how);
 /// Its rows divided by their lengths, in double; names and notes as before.
 table of_unit_length(std::string const& path, table const& loaded, int threads);
 /// A file of centroids, in double whatever is in it.
@@ -82,14 +86,17 @@ void add_threads(CLI::App& app, int& target);
 /// One of a few words: throws usage_error that lists them.
 std::size_t choose(std::string_view option, std::string_view word, std::span<std::string_view const> words);
 
-/// An output the command line asks for: which option, which file, which suffixes it may have.
+/// An output the command line asks for: which option, which file, which suffixes it may have; where none are
+/// named, those of rows or labels.
 struct output_file {
   std::string option, path;
-  std::vector<std::string_view> suffixes;
+  std::vector<std::string_view> suffixes = {};
+  content what = content::rows;
 };
 /// Finds before the work starts what would fail after it: unknown suffixes, folders that are missing or may
-/// not be written to, two outputs in one file, an output over one of the inputs (option, path).
-void check_outputs(std::vector<output_file> const& outputs,
-                   std::vector<std::pair<std::string, std::string>> const& inputs);
+/// not be written to, two outputs in one file, an output over one of the inputs: the data and others (option,
+/// path). Two inputs cannot be standard input.
+void check_outputs(std::vector<output_file> const& outputs, data_file const& data,
+                   std::vector<std::pair<std::string, std::string>> const& others = {});
 
 } // namespace kopse::cli

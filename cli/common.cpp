@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the commands share: printing, options of data files, checks of outputs.
+// What the commands share: printing, options with numbers, checks of outputs.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -41,38 +41,6 @@ void refuse_empty_values(CLI::App& app) {
 void print(std::string_view text) {
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0)
     throw error(fmt::format("cannot write to the standard output: {}", std::strerror(errno)));
-}
-
-void take_notes(std::string const& path, table const& loaded, std::vector<std::string>& notes) {
-  for (std::string const& note : loaded.notes) notes.push_back(fmt::format("note: {}: {}", path, note));
-}
-
-namespace {
-matrix<double> in_double(table const& loaded) {
-  return loaded.visit([](auto const& rows) {
-    matrix<double> result(rows.rows(), rows.cols());
-    for (index i = 0; i < rows.rows(); ++i) std::copy_n(rows.row(i), rows.cols(), result.row(i));
-    return result;
-  });
-}
-} // namespace
-
-table of_unit_length(std::string const& path, table const& loaded, int threads) {
-  matrix<double> rows = in_double(loaded);
-  try {
-    normalise_rows(rows, threads);
-  } catch (error const& e) {
-    throw error(fmt::format("{}: {}", path, e.what()));
-  }
-  table result(std::move(rows));
-  result.names = loaded.names, result.notes = loaded.notes;
-  return result;
-}
-
-matrix<double> load_centroids(std::string const& path, std::vector<std::string>& notes) {
-  table const loaded = load(path);
-  take_notes(path, loaded, notes);
-  return in_double(loaded);
 }
 
 void complain(std::string_view text) {
@@ -183,53 +151,6 @@ std::size_t choose(std::string_view option, std::string_view word, std::span<std
       fmt::format("unknown {} '{}': expected one of {}", option, printable(word), fmt::join(words, ", ")));
 }
 
-void add_data_file(CLI::App& app, data_file& data) {
-  app.add_option("-i,--input,DATA", data.path,
-                 "The data: a row a point, .csv .tsv .txt or .npy; DATA alone or -i DATA")
-      ->type_name("FILE")
-      ->group("Data");
-  app.add_option("--columns", data.columns,
-                 "Keep only these columns, counted from 0, in this order, e.g. 0,1,2")
-      ->type_name("LIST")
-      ->group("Data");
-  app.add_option("--header", data.header, "Whether line 1 of a text file names the columns: auto, yes or no")
-      ->type_name("WORD")
-      ->capture_default_str()
-      ->group("Data");
-  app.add_option("--delimiter", data.delimiter,
-                 "What separates the columns of a text file: a character, or tab, comma, semicolon, space; "
-                 "found out where not given")
-      ->type_name("C")
-      ->group("Data");
-}
-
-load_options data_file::options() const {
-  static constexpr std::array<std::string_view, 3> headers{"auto", "yes", "no"};
-  static constexpr std::array<header_line, 3> meanings{header_line::detect, header_line::yes,
-                                                       header_line::no};
-  static constexpr std::array<std::pair<std::string_view, char>, 4> words{
-      {{"tab", '\t'}, {"comma", ','}, {"semicolon", ';'}, {"space", ' '}}};
-  if (path.empty()) throw usage_error("no data file was given: it comes after the command, or after -i");
-  load_options result;
-  result.header = meanings[choose("--header", header, headers)];
-  for (auto const& [word, character] : words)
-    if (delimiter == word) result.delimiter = character;
-  if (delimiter.size() == 1) result.delimiter = delimiter[0];
-  if (!delimiter.empty() && !result.delimiter)
-    throw usage_error(fmt::format(
-        "--delimiter '{}': a character, or tab, comma, semicolon, space is expected", printable(delimiter)));
-  if (fs::path(path).extension() == ".npy" && (header != "auto" || !delimiter.empty()))
-    throw usage_error(fmt::format("{}: without effect on a .npy file, which has types and a shape",
-                                  delimiter.empty() ? "--header" : "--delimiter"));
-  std::string const list = columns.empty() ? "" : columns + ",";
-  for (std::size_t at = 0, comma; at < list.size(); at = comma + 1) {
-    comma = list.find(',', at);
-    result.columns.push_back(
-        whole_number<index>("--columns " + printable(columns) + ":", list.substr(at, comma - at), 0));
-  }
-  return result;
-}
-
 namespace {
 
 /// A form of the path in which two names of one file are equal, whether or not it exists yet.
@@ -243,12 +164,18 @@ fs::path same_form(std::string const& path) {
 }
 
 void check_output(output_file const& output) {
-  if (std::find(output.suffixes.begin(), output.suffixes.end(), fs::path(output.path).extension().string())
-      == output.suffixes.end())
-    throw usage_error(fmt::format("{} {}: the name must end in {}", output.option, output.path,
-                                  fmt::join(output.suffixes, " or ")));
+  auto const& known = output.suffixes;
+  if (!known.empty()
+      && std::find(known.begin(), known.end(), fs::path(output.path).extension().string()) == known.end())
+    throw usage_error(
+        fmt::format("{} {}: the name must end in {}", output.option, output.path, fmt::join(known, " or ")));
   try {
-    check_save_text(output.path);
+    if (known.empty())
+      check_save(output.path, output.what);
+    else
+      check_save_text(output.path);
+  } catch (usage_error const& e) {
+    throw usage_error(fmt::format("{} {}", output.option, e.what()));
   } catch (error const& e) {
     throw error(fmt::format("{}: {}", output.option, e.what()));
   }
@@ -256,11 +183,20 @@ void check_output(output_file const& output) {
 
 } // namespace
 
-void check_outputs(std::vector<output_file> const& outputs,
-                   std::vector<std::pair<std::string, std::string>> const& inputs) {
+void check_outputs(std::vector<output_file> const& outputs, data_file const& data,
+                   std::vector<std::pair<std::string, std::string>> const& others) {
   std::vector<std::pair<fs::path, std::string>> taken;
-  for (auto const& [option, path] : inputs)
-    if (!path.empty()) taken.emplace_back(same_form(path), option + " " + path);
+  std::string standard_input; // what reads it
+  auto const take = [&](std::string const& path, std::string const& name) {
+    if (path.empty()) return;
+    taken.emplace_back(same_form(path), name);
+    if (path != "-") return;
+    if (!standard_input.empty())
+      throw usage_error(fmt::format("{} and {} cannot both be standard input", standard_input, name));
+    standard_input = name;
+  };
+  for (std::string const& path : data.paths) take(path, "the data " + path);
+  for (auto const& [option, path] : others) take(path, option + " " + path);
   for (output_file const& output : outputs) {
     if (output.path.empty()) continue;
     check_output(output);

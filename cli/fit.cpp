@@ -41,14 +41,13 @@ load_options check_settings(fit_settings& settings) {
   static constexpr std::array<std::string_view, 2> switches{"on", "off"};
   settings.fit.bisector = choose("--bisector", settings.bisector, switches) == 0;
   check_long_run(settings);
-  check_outputs({{"--centroids-out", settings.centroids_out, {".csv", ".tsv", ".txt", ".npy"}},
-                 {"--labels-out", settings.labels_out, {".csv", ".tsv", ".txt", ".npy"}},
+  check_outputs({{"--centroids-out", settings.centroids_out},
+                 {"--labels-out", settings.labels_out, {}, content::labels},
                  {"--stats", settings.stats, {".json"}},
                  {"--report", settings.report, {".html"}},
                  {"--checkpoint", settings.fit.checkpoint.file, {".ckpt"}}},
-                {{"the data", settings.data.path},
-                 {"--weights", settings.weights},
-                 {"--initial-centroids", settings.initial_centroids}});
+                settings.data,
+                {{"--weights", settings.weights}, {"--initial-centroids", settings.initial_centroids}});
   return how;
 }
 
@@ -183,22 +182,20 @@ void run_fit_command(fit_settings& settings) {
   load_options const how = check_settings(settings);
   progress watcher(settings.quiet, settings.verbose);
   stopwatch const watch;
-  watcher.phase("reading " + settings.data.path);
-  table data = load(settings.data.path, how);
+  watcher.phase("reading " + settings.data.name());
   std::vector<std::string> notes;
-  take_notes(settings.data.path, data, notes);
+  table data = load_data(settings.data, how, notes);
   if (settings.fit.spherical) {
-    data = of_unit_length(settings.data.path, data, how.threads);
+    data = of_unit_length(settings.data.name(), data, how.threads);
     if (settings.verbose)
-      notes.push_back(fmt::format("note: {}: rows were divided by their lengths", settings.data.path));
+      notes.push_back(fmt::format("note: {}: rows were divided by their lengths", settings.data.name()));
   }
-  std::vector<double> const weights =
-      settings.weights.empty() ? std::vector<double>{} : load_vector(settings.weights, settings.fit.threads);
+  std::vector<double> const weights = load_weights(settings.weights, how);
   if (!settings.initial_centroids.empty())
     settings.fit.centroids = starting_centroids(settings.initial_centroids, settings.k, data.cols(), notes);
 
   run_record run;
-  run.data = settings.data.path;
+  run.data = settings.data.name();
   run.n = data.rows();
   run.d = data.cols();
   run.k = settings.k;

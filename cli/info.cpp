@@ -124,11 +124,12 @@ void run_info(info_settings const& settings) {
   load_options how = settings.data.options();
   how.threads = settings.threads;
   if (!settings.tree.empty()) choose("--tree", settings.tree, trees());
-  check_outputs({{"--stats", settings.stats, {".json"}}}, {{"the data", settings.data.path}});
-  table const data = load(settings.data.path, how);
+  check_outputs({{"--stats", settings.stats, {".json"}}}, settings.data);
+  std::vector<std::string> notes; // those of the table are on stdout
+  table const data = load_data(settings.data, how, notes);
   std::string text =
-      fmt::format("file: {}\nrows: {}\ncolumns: {}\ntype: {}\nmapped: {}\n", settings.data.path, data.rows(),
-                  data.cols(), data.is_float32() ? "float32" : "float64",
+      fmt::format("file: {}\nrows: {}\ncolumns: {}\ntype: {}\nmapped: {}\n", settings.data.name(),
+                  data.rows(), data.cols(), data.is_float32() ? "float32" : "float64",
                   data.mapped ? "yes, the file is used in place" : "no, the numbers were copied");
   for (std::string const& note : data.notes) text += fmt::format("note: {}\n", note);
   std::vector<column_summary> const columns = summarise_columns(data, settings.threads);

@@ -23,16 +23,15 @@ void run_predict(predict_settings const& settings) {
   if (settings.labels_out.empty()) throw usage_error("predict needs --labels-out FILE");
   load_options how = settings.data.options();
   how.threads = settings.threads;
-  check_outputs({{"--labels-out", settings.labels_out, {".csv", ".tsv", ".txt", ".npy"}}},
-                {{"the data", settings.data.path}, {"--centroids", settings.centroids}});
+  check_outputs({{"--labels-out", settings.labels_out, {}, content::labels}}, settings.data,
+                {{"--centroids", settings.centroids}});
   stopwatch const watch;
-  table data = load(settings.data.path, how);
   std::vector<std::string> notes;
-  take_notes(settings.data.path, data, notes);
-  if (settings.spherical) data = of_unit_length(settings.data.path, data, settings.threads);
+  table data = load_data(settings.data, how, notes);
+  if (settings.spherical) data = of_unit_length(settings.data.name(), data, settings.threads);
   matrix<double> const centroids = load_centroids(settings.centroids, notes);
   if (centroids.cols() != data.cols())
-    throw error(fmt::format("{} has {} columns, but the centroids in {} have {}", settings.data.path,
+    throw error(fmt::format("{} has {} columns, but the centroids in {} have {}", settings.data.name(),
                             data.cols(), settings.centroids, centroids.cols()));
   if (!settings.quiet)
     for (std::string const& note : notes) complain(note);
@@ -59,9 +58,9 @@ void add_predict(CLI::App& app) {
                     "Divide points by their lengths, as fit --spherical does");
   add_threads(*predict, settings->threads);
   predict
-      ->add_option(
-          "-l,--labels-out", settings->labels_out,
-          "Write each point's cluster, from 0, in the order of the data: .csv .tsv .txt .npy (required)")
+      ->add_option("-l,--labels-out", settings->labels_out,
+                   "Write each point's cluster, from 0, in the order of the data: .csv .tsv .txt .npy "
+                   ".ivecs, also with .gz or .zst (required)")
       ->type_name("FILE");
   predict->add_flag("-q,--quiet", settings->quiet, "Print nothing but warnings and errors");
   predict->footer("Equally near centroids: the first of them.\n\n"

@@ -35,10 +35,10 @@ load_options check_settings(seed_settings& settings) {
   if (!settings.weights.empty() && settings.seeding.init == "random")
     throw usage_error("--weights: without effect on --init random, which draws from all rows alike");
   choose("--tree", settings.seeding.tree, trees());
-  check_outputs({{"--centroids-out", settings.centroids_out, {".csv", ".tsv", ".txt", ".npy"}},
+  check_outputs({{"--centroids-out", settings.centroids_out},
                  {"--rows-out", settings.rows_out, {".csv", ".tsv", ".txt"}},
                  {"--stats", settings.stats, {".json"}}},
-                {{"the data", settings.data.path}, {"--weights", settings.weights}});
+                settings.data, {{"--weights", settings.weights}});
   return how;
 }
 
@@ -64,13 +64,10 @@ void write_outputs(seed_settings const& settings, table const& data, seeding_res
 void run_seed(seed_settings& settings) {
   load_options const how = check_settings(settings);
   stopwatch const watch;
-  table data = load(settings.data.path, how);
   std::vector<std::string> notes;
-  take_notes(settings.data.path, data, notes);
-  if (settings.spherical) data = of_unit_length(settings.data.path, data, settings.seeding.threads);
-  std::vector<double> const weights = settings.weights.empty()
-                                          ? std::vector<double>{}
-                                          : load_vector(settings.weights, settings.seeding.threads);
+  table data = load_data(settings.data, how, notes);
+  if (settings.spherical) data = of_unit_length(settings.data.name(), data, settings.seeding.threads);
+  std::vector<double> const weights = load_weights(settings.weights, how);
   if (!settings.quiet)
     for (std::string const& note : notes) complain(note);
   seeding_result found = data.visit([&](auto const& rows) {
@@ -118,8 +115,9 @@ void add_method(CLI::App& app, seed_settings& s) {
 }
 
 void add_output(CLI::App& app, seed_settings& s) {
-  app.add_option("-o,--centroids-out", s.centroids_out,
-                 "Write the centroids, a row each: .csv .tsv .txt .npy (required)")
+  app.add_option(
+         "-o,--centroids-out", s.centroids_out,
+         "Write the centroids, a row each: .csv .tsv .txt .npy .fvecs, also with .gz or .zst (required)")
       ->type_name("FILE");
   std::vector<std::string_view> of_rows;
   std::copy_if(inits().begin(), inits().end(), std::back_inserter(of_rows), takes_rows);

@@ -2,8 +2,11 @@
 // Reading: which reader a file gets, and several files as one matrix.
 
 #include <algorithm>
+#include <cerrno>
+#include <filesystem>
 #include <new>
 #include <stdexcept>
+#include <system_error>
 #include <utility>
 
 #include "io_formats.hpp"
@@ -32,8 +35,19 @@ std::unique_ptr<reader> nameless_reader(std::string const& path, load_options co
   return stream_reader(std::move(from), npy ? format::npy : format::txt, options);
 }
 
+/// A file that is not there is told before its suffix is looked at.
+void check_there(std::string const& path) {
+  std::error_code problem;
+  auto const status = std::filesystem::status(path, problem);
+  if (!std::filesystem::exists(status))
+    throw error("cannot read " + path + ": " + reason(problem ? problem.value() : ENOENT));
+  if (std::filesystem::is_directory(status))
+    throw error("cannot read " + path + ": it is a directory; a file was expected");
+}
+
 std::unique_ptr<reader> open_reader(std::string const& path, load_options const& options) {
   bool const is_stream = is_stream_name(path);
+  if (!is_stream) check_there(path);
   if (options.raw) {
     packing const packed = packing_of_name(path);
     if (is_stream || packed != packing::none) return read_raw(open_stream(path, packed), options);

@@ -60,7 +60,7 @@ file_kind kind_of(std::string const& path, std::string const& named) {
                                              : "unknown suffix " + printable(suffix + outer);
   throw usage_error(
       path + ": " + found
-      + "; known are .npy, .csv, .tsv, .txt, .fvecs, .bvecs and .ivecs, each also with .gz or .zst "
+      + "; known are .csv, .tsv, .txt, .npy, .fvecs, .bvecs and .ivecs, each also with .gz or .zst "
         "behind it");
 }
 

@@ -10,7 +10,8 @@ printf '0\n1\n' >init01.csv
 
 test_numbers_of_options() {
   for wrong in '-k 0' '-k -1' '-k abc' '-k 1e3' '-k 2.5' '-k 0x10' '--max-iter 0' '--restarts 0' '--leaf-size 0' \
-    '--threads 0' '--groups -1' '--groups x' '--tol -1' '--tol nan' '--tol inf' '--tol x' '--seed -1' '--columns 0,,1' '--columns -1' '--columns x'; do
+    '--threads 0' '--groups -1' '--groups x' '--tol -1' '--tol nan' '--tol inf' '--tol x' '--seed -1' '--columns 0,,1' '--columns -1' '--columns x' '--rows 1' '--rows :' \
+    '--rows 2:1' '--rows 1:1' '--rows -1:' '--rows a:b' '--raw uint8' '--raw uint8:0' '--raw int:3' '--raw uint8:3x' '--raw uint8:3@'; do
     # shellcheck disable=SC2086
     run fit four.csv -k 2 $wrong
     expect_rc 2
@@ -45,7 +46,12 @@ test_names() {
   for wrong in '--header no' '--header yes' '--delimiter tab'; do
     # shellcheck disable=SC2086
     run fit none.npy -k 2 $wrong && expect_error 2 "${wrong%% *}: without effect on a .npy file"
+    # shellcheck disable=SC2086
+    run fit four.csv none.fvecs.gz -k 2 $wrong && expect_error 2 "${wrong%% *}: without effect on a .fvecs file"
+    # shellcheck disable=SC2086
+    run fit four.csv -k 2 --raw uint8:1 $wrong && expect_error 2 "${wrong%% *}: without effect beside --raw"
   done
+  run fit four.csv -k 2 --raw uint8:1 --format csv && expect_error 2 '--format: without effect beside --raw'
   run fit four.csv -k 2 --delimiter pipe && expect_error 2 "'pipe'.*tab, comma, semicolon, space"
 }
 
@@ -56,7 +62,6 @@ test_command_lines_that_cannot_be_right() {
   run fit -k 2 && expect_error 2 'no data'
   run fit four.csv -k && expect_error 2 '--clusters needs a value'
   run fit four.csv -k 1 -k 2 && expect_error 2 '--clusters was given more than once'
-  run fit four.csv six.csv -k 2 && expect_error 2 'six.csv'
   run fit four.csv -k 2 --sead 1 && expect_error 2 '--sead was not expected'
   run fit four.csv -k 2 --sead=1 && expect_error 2 '--sead was not expected'
   run seed four.csv -k 2 --groups 2 && expect_error 2 '' && expect_err '^kopse: --groups was not expected \(see kopse seed --help'
@@ -91,7 +96,9 @@ test_long_and_strange_values() {
   run choose-k four.csv -k 1,5:2,"$long" && expect_error 2 "k '5:2': the last is below the first"
   run "$long" && expect_error 2 "unknown command '$cut\.\.\.'"
   run fit four.csv -k 2 "--$long" && expect_error 2 '--a{38}\.\.\. was not expected'
-  run fit four.csv "$long" && expect_error 2 "$cut\.\.\. was not expected"
+  run fit four.csv -k 2 --rows "$long" && expect_error 2 "--rows '$cut\.\.\.'"
+  run fit four.csv -k 2 --raw "$long" && expect_error 2 "--raw '$cut\.\.\.'"
+  run fit four.csv -k 2 --format "$long" && expect_error 2 "unknown format $cut\.\.\."
   run fit four.csv -k 2 "--quiet=$long" && expect_error 2 '--quiet takes no value'
   run fit four.csv -k $'2\n\e[31m' && expect_error 2 "--clusters '2\\\\x0a\\\\x1b\[31m': "
   run fit four.csv -k 2 --init $'\xff\t' && expect_error 2 "unknown init '\\\\xff\\\\t': "

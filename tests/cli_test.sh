@@ -127,7 +127,7 @@ test_groups_and_bisector_are_heard() {
 }
 
 test_outputs_by_suffix() {
-  for suffix in csv tsv txt npy; do
+  for suffix in csv tsv txt npy csv.gz txt.zst npy.gz; do
     run fit four.csv -k 2 -q -o "c.$suffix" -l "l.$suffix"
     expect_rc 0
     run predict four.csv --centroids "c.$suffix" -l again.csv && expect_rc 0
