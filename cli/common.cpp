@@ -156,7 +156,7 @@ namespace {
 /// A form of the path in which two names of one file are equal, whether or not it exists yet.
 fs::path same_form(std::string const& path) {
   std::error_code ignored;
-  fs::path at = fs::absolute(path, ignored);
+  fs::path at = fs::absolute(file_of(path), ignored);
   for (int links = 0; links < 40 && fs::is_symlink(at, ignored); ++links) // to a file that is not there, too
     at = at.parent_path() / fs::read_symlink(at, ignored);
   fs::path const result = fs::weakly_canonical(at, ignored);
@@ -199,12 +199,12 @@ void check_outputs(std::vector<output_file> const& outputs, data_file const& dat
   for (auto const& [option, path] : others) take(path, option + " " + path);
   for (output_file const& output : outputs) {
     if (output.path.empty()) continue;
-    check_output(output);
     fs::path const path = same_form(output.path);
     for (auto const& [other, name] : taken)
       if (other == path)
         throw usage_error(fmt::format("{} {} would overwrite {}", output.option, output.path, name));
     taken.emplace_back(path, output.option + " " + output.path);
+    check_output(output);
   }
 }
 

@@ -69,10 +69,10 @@ std::optional<char> parse_delimiter(std::string const& text) {
 /// "npy" where the data say themselves how they are to be read, as all formats but text do.
 std::string format_that_is_no_text(data_file const& data) {
   for (std::string const& path : data.paths) {
-    std::string name = data.format.empty() ? path : "." + data.format;
+    std::string name = data.format.empty() ? file_of(path) : "." + data.format;
     for (char const* packed : {".gz", ".zst"})
       if (name.ends_with(packed)) name.resize(name.size() - std::string_view(packed).size());
-    for (char const* format : {"npy", "fvecs", "bvecs", "ivecs"})
+    for (char const* format : {"npy", "fvecs", "bvecs", "ivecs", "h5", "hdf5"})
       if (name.ends_with(std::string(".") + format)) return format;
   }
   return "";
@@ -118,10 +118,10 @@ load_options data_file::options() const {
 
 void add_data_file(CLI::App& app, data_file& data) {
   app.option_defaults()->group("Data");
-  app.add_option(
-         "-i,--input,DATA", data.paths,
-         "The data, a row a point: .csv .tsv .txt .npy .fvecs .bvecs .ivecs, also with .gz or .zst; - is "
-         "standard input; several files are read one after the other, as one")
+  app.add_option("-i,--input,DATA", data.paths,
+                 "The data, a row a point: .csv .tsv .txt .npy .fvecs .bvecs .ivecs, also with .gz or .zst; "
+                 ".h5:DATASET; - is "
+                 "standard input; several files are read one after the other, as one")
       ->type_name("FILE");
   app.add_option("--columns", data.columns,
                  "Keep only these columns, counted from 0, in this order, e.g. 0,1,2")

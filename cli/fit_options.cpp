@@ -69,12 +69,13 @@ void add_method(CLI::App& app, fit_settings& s) {
 }
 
 void add_output(CLI::App& app, fit_settings& s) {
-  app.add_option("-o,--centroids-out", s.centroids_out,
-                 "Write the centroids, a row a cluster: .csv .tsv .txt .npy .fvecs, also with .gz or .zst")
+  app.add_option(
+         "-o,--centroids-out", s.centroids_out,
+         "Write the centroids, a row a cluster: .csv .tsv .txt .npy .fvecs, also with .gz or .zst, .h5")
       ->type_name("FILE");
   app.add_option("-l,--labels-out", s.labels_out,
                  "Write each point's cluster, from 0, in the order of the data: .csv .tsv .txt .npy .ivecs, "
-                 "also with .gz or .zst")
+                 "also with .gz or .zst, .h5")
       ->type_name("FILE");
   app.add_option("--stats", s.stats, "Write what was done and how long it took, by iteration: .json")
       ->type_name("FILE");

@@ -60,7 +60,7 @@ void add_predict(CLI::App& app) {
   predict
       ->add_option("-l,--labels-out", settings->labels_out,
                    "Write each point's cluster, from 0, in the order of the data: .csv .tsv .txt .npy "
-                   ".ivecs, also with .gz or .zst (required)")
+                   ".ivecs, also with .gz or .zst, .h5 (required)")
       ->type_name("FILE");
   predict->add_flag("-q,--quiet", settings->quiet, "Print nothing but warnings and errors");
   predict->footer("Equally near centroids: the first of them.\n\n"

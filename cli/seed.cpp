@@ -117,7 +117,7 @@ void add_method(CLI::App& app, seed_settings& s) {
 void add_output(CLI::App& app, seed_settings& s) {
   app.add_option(
          "-o,--centroids-out", s.centroids_out,
-         "Write the centroids, a row each: .csv .tsv .txt .npy .fvecs, also with .gz or .zst (required)")
+         "Write the centroids, a row each: .csv .tsv .txt .npy .fvecs, also with .gz or .zst, .h5 (required)")
       ->type_name("FILE");
   std::vector<std::string_view> of_rows;
   std::copy_if(inits().begin(), inits().end(), std::back_inserter(of_rows), takes_rows);

@@ -26,11 +26,17 @@ std::unique_ptr<reader> stream_reader(std::unique_ptr<stream> from, format what,
   return read_vecs(std::move(from), what, options);
 }
 
+[[noreturn]] void refuse_hdf5_stream(std::string const& path) {
+  throw error("cannot read " + shown_name(path)
+              + ": HDF5 cannot be read once from beginning to end; name the file");
+}
+
 /// What comes without a name says itself what it is: packed or not, .npy or text.
 std::unique_ptr<reader> nameless_reader(std::string const& path, load_options const& options) {
   auto from = open_stream(path, packing::none);
   packing const packed = packing_of(*from);
   from = unpack(std::move(from), packed);
+  if (from->peek(4) == "\x89HDF") refuse_hdf5_stream(path);
   bool const npy = from->peek(6) == "\x93NUMPY";
   return stream_reader(std::move(from), npy ? format::npy : format::txt, options);
 }
@@ -47,7 +53,7 @@ void check_there(std::string const& path) {
 
 std::unique_ptr<reader> open_reader(std::string const& path, load_options const& options) {
   bool const is_stream = is_stream_name(path);
-  if (!is_stream) check_there(path);
+  if (!is_stream) check_there(options.raw ? path : path.substr(0, dataset_colon(path, options.format)));
   if (options.raw) {
     packing const packed = packing_of_name(path);
     if (is_stream || packed != packing::none) return read_raw(open_stream(path, packed), options);
@@ -55,6 +61,8 @@ std::unique_ptr<reader> open_reader(std::string const& path, load_options const&
   }
   if (is_stream && options.format.empty()) return nameless_reader(path, options);
   file_kind const kind = kind_of(path, options.format);
+  if (kind.what == format::hdf5 && is_stream) refuse_hdf5_stream(path);
+  if (kind.what == format::hdf5) return read_hdf5(kind, options);
   if (is_stream || kind.packed != packing::none)
     return stream_reader(open_stream(path, kind.packed), kind.what, options);
   auto file = std::make_shared<mapped_file const>(path);
@@ -187,6 +195,8 @@ private:
 };
 
 } // namespace
+
+std::string file_of(std::string const& path) { return path.substr(0, dataset_colon(path)); }
 
 std::vector<index> io::chosen_columns(std::string const& path, std::vector<index> const& columns,
                                       index count) {

@@ -116,6 +116,9 @@ std::unique_ptr<reader> read_vecs(std::shared_ptr<mapped_file const> file, forma
                                   load_options const& options);
 std::unique_ptr<reader> read_vecs(std::unique_ptr<stream> from, format what, load_options const& options);
 
+/// kind.file and, where it is not empty, kind.dataset.
+std::unique_ptr<reader> read_hdf5(file_kind const& kind, load_options const& options);
+
 template <class T> std::string_view bytes_of(T const* first, index count) {
   return {reinterpret_cast<char const*>(first), static_cast<std::size_t>(count) * sizeof(T)};
 }
@@ -123,6 +126,10 @@ void put_npy(output_file& file, matrix_view<double> values);
 void put_npy(output_file& file, std::span<label const> labels);
 void put_fvecs(output_file& file, matrix_view<double> values); ///< rounded to float32
 void put_ivecs(output_file& file, std::span<label const> labels);
+void put_hdf5(output_file& file, std::string const& dataset, matrix_view<double> values);
+void put_hdf5(output_file& file, std::string const& dataset, std::span<label const> labels);
+/// Throws usage_error for what is no name of a dataset, error for a file that holds others.
+void check_hdf5_target(file_kind const& kind);
 
 /// `columns` when it is not empty, else all of 0 … count − 1. Throws usage_error for one that is not there.
 std::vector<index> chosen_columns(std::string const& path, std::vector<index> const& columns, index count);

@@ -83,8 +83,9 @@ public:
 
 private:
   Real number(index row, index column) const {
-    From const value =
-        fetch<From>(block_.start + row * block_.row_step + column * block_.column_step, how_.swapped);
+    From const value = fetch<From>(block_.start + row * block_.row_step
+                                       + (column - block_.first_column) * block_.column_step,
+                                   how_.swapped);
     if constexpr (std::integral<From>) {
       if (!fits_float64(value)) {
         throw error(path_ + ": found " + std::to_string(value) + " "

@@ -36,6 +36,7 @@ struct number_block {
   char const* start;
   std::ptrdiff_t row_step, column_step;
   index first_row, rows;
+  index first_column = 0;
 };
 
 /// Converts these columns of a block into `out`, row after row; throws error for what is not finite or does

@@ -15,7 +15,11 @@ using io::packing;
 
 /// Throws usage_error for what is read but not written.
 file_kind target_kind(std::string const& path, content what) {
-  file_kind const kind = io::kind_of(path);
+  file_kind kind = io::kind_of(path);
+  if (kind.what == format::hdf5) {
+    if (kind.file == path) kind.dataset = what == content::rows ? "data" : "labels";
+    io::check_hdf5_target(kind);
+  }
   bool const vecs = kind.what == format::fvecs || kind.what == format::bvecs || kind.what == format::ivecs;
   if (vecs && kind.what != (what == content::rows ? format::fvecs : format::ivecs)) {
     throw usage_error(path + ": " + (what == content::rows ? "rows of numbers" : "labels")
@@ -44,9 +48,10 @@ output_files::~output_files() = default;
 
 void output_files::save(std::string const& path, matrix_view<double> values) {
   file_kind const kind = target_kind(path, content::rows);
-  parts_->write(path, kind.packed, [&](io::output_file& file) {
+  parts_->write(kind.file, kind.packed, [&](io::output_file& file) {
     if (kind.what == format::npy) return io::put_npy(file, values);
     if (kind.what == format::fvecs) return io::put_fvecs(file, values);
+    if (kind.what == format::hdf5) return io::put_hdf5(file, kind.dataset, values);
     for (index i = 0; i < values.rows(); ++i) {
       for (index j = 0; j < values.cols(); ++j) {
         if (j > 0) file.put(kind.what == format::csv ? ',' : '\t');
@@ -59,9 +64,10 @@ void output_files::save(std::string const& path, matrix_view<double> values) {
 
 void output_files::save(std::string const& path, std::span<label const> labels) {
   file_kind const kind = target_kind(path, content::labels);
-  parts_->write(path, kind.packed, [&](io::output_file& file) {
+  parts_->write(kind.file, kind.packed, [&](io::output_file& file) {
     if (kind.what == format::npy) return io::put_npy(file, labels);
     if (kind.what == format::ivecs) return io::put_ivecs(file, labels);
+    if (kind.what == format::hdf5) return io::put_hdf5(file, kind.dataset, labels);
     for (label const each : labels) {
       file.put_number(each);
       file.put('\n');
@@ -100,7 +106,7 @@ void save_text(std::string const& path, std::string_view text) {
 
 void check_save(std::string const& path, content what) {
   file_kind const kind = target_kind(path, what);
-  check_save_text(path);
+  check_save_text(kind.file);
   io::make_packer(path, kind.packed);
 }
 

@@ -3,6 +3,7 @@
 
 #include "io_suffix.hpp"
 
+#include <algorithm>
 #include <array>
 #include <optional>
 #include <utility>
@@ -12,13 +13,15 @@
 namespace kopse::io {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, format>, 7> suffixes{{{".npy", format::npy},
+constexpr std::array<std::pair<std::string_view, format>, 9> suffixes{{{".npy", format::npy},
                                                                        {".csv", format::csv},
                                                                        {".tsv", format::tsv},
                                                                        {".txt", format::txt},
                                                                        {".fvecs", format::fvecs},
                                                                        {".bvecs", format::bvecs},
-                                                                       {".ivecs", format::ivecs}}};
+                                                                       {".ivecs", format::ivecs},
+                                                                       {".h5", format::hdf5},
+                                                                       {".hdf5", format::hdf5}}};
 constexpr std::array<std::pair<std::string_view, packing>, 2> packed_suffixes{
     {{".gz", packing::gzip}, {".zst", packing::zstd}}};
 
@@ -47,13 +50,29 @@ std::string last_suffix(std::string const& name) {
 
 } // namespace
 
+std::size_t dataset_colon(std::string const& path, std::string const& named) {
+  std::string const text = lower(path), format = lower(named);
+  if (format == "h5" || format == "hdf5") return path.find(':');
+  if (!format.empty()) return path.npos;
+  std::size_t first = path.npos;
+  for (std::string_view const start : {".h5:", ".hdf5:"}) {
+    auto const at = text.find(start);
+    if (at != text.npos) first = std::min(first, at + start.size() - 1);
+  }
+  return first;
+}
+
 file_kind kind_of(std::string const& path, std::string const& named) {
-  std::string const name = named.empty() ? path.substr(path.rfind('/') + 1) : "." + named; // npos + 1 is 0
-  std::string rest = lower(name);
   file_kind kind;
+  auto const colon = dataset_colon(path, named);
+  kind.file = path.substr(0, colon);
+  if (colon != path.npos) kind.dataset = path.substr(colon + 1);
+  std::string const name =
+      named.empty() ? kind.file.substr(kind.file.rfind('/') + 1) : "." + named; // npos + 1 is 0
+  std::string rest = lower(name);
   kind.packed = take_suffix(rest, packed_suffixes).value_or(packing::none);
   auto const what = take_suffix(rest, suffixes);
-  if (what) return kind.what = *what, kind;
+  if (what && (*what != format::hdf5 || kind.packed == packing::none)) return kind.what = *what, kind;
   std::string const suffix = last_suffix(rest), outer = name.substr(rest.size());
   std::string const found = !named.empty()   ? "unknown format " + printable(named)
                             : suffix.empty() ? "no suffix" + (outer.empty() ? "" : " before " + outer)

@@ -7,17 +7,22 @@
 
 namespace kopse::io {
 
-enum class format { npy, csv, tsv, txt, fvecs, bvecs, ivecs };
+enum class format { npy, csv, tsv, txt, fvecs, bvecs, ivecs, hdf5 };
 enum class packing { none, gzip, zstd };
 
 struct file_kind {
   format what = format::txt;
   packing packed = packing::none;
+  std::string file;    ///< the path, but for HDF5 without its dataset
+  std::string dataset; ///< of HDF5; what stands behind "FILE.h5:"
 };
 
 /// By the suffix of `path`, or by `named` ("csv.gz") where that is not empty. Throws usage_error that lists
 /// those that are known.
 file_kind kind_of(std::string const& path, std::string const& named = "");
+
+/// Where "FILE.h5:DATASET" has its colon; npos if it is no such path.
+std::size_t dataset_colon(std::string const& path, std::string const& named = "");
 
 /// By the last suffix alone.
 packing packing_of_name(std::string const& path);

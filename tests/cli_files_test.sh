@@ -114,6 +114,32 @@ test_outputs_by_suffix() {
   run fit four.csv -k 2 -o c.dat && expect_error 2 '--centroids-out c.dat: unknown suffix .dat; known are'
 }
 
+test_hdf5() {
+  run fit four.csv -k 2 -q -o c.h5
+  [[ ! -e c.h5 ]] && grep -q 'built without HDF5.*libhdf5-dev' err && return 0
+  expect_rc 0
+  run predict four.csv --centroids c.h5 -l l.h5:run/labels && expect_rc 0
+  run fit four.csv -k 2 -I c.h5:data -q -l l.csv && expect_rc 0
+  run info l.h5 && expect_rc 0 && expect_out '^rows: 4$'
+  run fit c.h5 -k 2 -q -o again.csv && expect_rc 0 && expect_lines again.csv "$(printf '0.5\n10.5')"
+  run fit c.h5 --rows 0:1 -k 1 -q -o again.csv && expect_lines again.csv 10.5
+  run fit c.h5 -k 2 -o c.h5:x && expect_error 2 '--centroids-out c.h5:x would overwrite the data c.h5'
+  run fit four.csv -k 2 -o l.h5:x && expect_error 1 'its other datasets: run/labels'
+  run fit four.csv -k 2 -o n.h5:x -l n.h5:y && expect_error 2 '--labels-out n.h5:y would overwrite --centroids-out n.h5:x'
+  run fit four.csv -k 2 -o n.h5: && expect_error 2 'the name of a dataset was expected'
+  run fit c.h5:none -k 2 && expect_error 2 'c.h5:none: there is no such dataset; there are data'
+  run fit c.h5 -k 2 --delimiter comma && expect_error 2 '--delimiter: without effect on a .h5 file'
+  run fit none.h5:x -k 2 && expect_error 1 'cannot read none.h5: No such file'
+  run fit - -k 2 <c.h5 && expect_error 1 'HDF5 cannot be read once from beginning to end'
+  cp four.csv text.h5
+  run fit text.h5 -k 2 && expect_error 1 'text.h5: found no HDF5 file'
+  head -c 1000 c.h5 >cut.h5
+  run fit cut.h5 -k 2 && expect_error 1 'cut.h5.*HDF5'
+  [ -w /dev/full ] || return 0
+  ln -sf /dev/full full.h5
+  run fit four.csv -k 2 -q -o full.h5 && expect_error 1 'cannot write full.h5: No space left on device'
+}
+
 # A full disk, a limit on file sizes, directories, no permission: one sentence, and the old outputs are there.
 test_outputs_that_fail() {
   for suffix in csv.gz npy.gz fvecs csv.zst; do

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Files of numbers, by suffix: .npy, .csv .tsv .txt, .fvecs .bvecs .ivecs, each also packed as .gz or .zst;
-// raw numbers; standard input (docs/file_formats.md).
+// FILE.h5:DATASET; raw numbers; standard input (docs/file_formats.md).
 //
 // Reading returns the matrix that is in the file, or throws kopse::error naming file, line and column;
 // nothing is ever shifted, padded or filled in. Writing is whole or not at all: a temporary file beside
@@ -101,10 +101,11 @@ table load(std::span<std::string const> paths, load_options const& options = {})
 std::vector<double> load_vector(std::string const& path, int threads = 0, row_range rows = {});
 
 /// Writes rows; .npy as float64 (rows, cols); text in shortest round-trip digits, with commas (csv) or tabs;
-/// .fvecs rounded to float32.
+/// .fvecs rounded to float32; .h5 as float64, the dataset "data" unless FILE.h5:NAME names another.
 void save(std::string const& path, matrix_view<double> values);
 
-/// Writes labels; .npy as int32 of shape (n,); text one a line; .ivecs a record each.
+/// Writes labels; .npy as int32 of shape (n,); text one a line; .ivecs a record each; .h5 as int32,
+/// the dataset "labels" unless another is named.
 void save(std::string const& path, std::span<label const> labels);
 
 /// Writes a file of text, of any suffix.
@@ -136,6 +137,9 @@ enum class content { rows, labels };
 /// run.
 void check_save(std::string const& path, content what = content::rows);
 void check_save_text(std::string const& path); ///< the same, of any suffix
+
+/// The file of a path: FILE.h5 of FILE.h5:DATASET, any other as it is.
+std::string file_of(std::string const& path);
 
 /// At most `most` bytes of text from a file or a user, fit to be shown: valid UTF-8, the rest as \t or \xNN.
 std::string printable(std::string_view bytes, std::size_t most = 40);
