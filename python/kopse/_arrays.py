@@ -30,6 +30,7 @@ def as_rows(X: Any, name: str = "X") -> Rows:
         For complex data, masked values, anything that is no table of numbers (naming row and column), and
         tables without rows or columns.
     """
+    X = unfolded(X, name)
     refuse_sparse(X, name)
     refuse_masked(X, name)
     expect_numbers(X, name)
@@ -47,6 +48,51 @@ def as_rows(X: Any, name: str = "X") -> Rows:
         what = "sample" if array.shape[0] == 0 else "feature"
         raise ValueError(f"Found array with 0 {what}(s) (shape={array.shape}) for {name} while a minimum of 1 is required.")
     return compact(to_float(array))
+
+
+def unfolded(X: Any, name: str = "X") -> Any:
+    """Of pyarrow: what a reader reads, and each column of lists as so many columns; anything else as it is."""
+    if type(X).__module__.partition(".")[0] != "pyarrow":
+        return X
+    if hasattr(X, "read_all"):
+        X = X.read_all()
+    if hasattr(X, "itercolumns") and any(is_list(column) for column in X.itercolumns()):
+        named = list(zip(X.column_names, X.itercolumns()))
+        parts = [from_lists(c, name, label) if is_list(c) else as_rows(c.to_numpy()[:, None], name) for label, c in named]
+        return np.hstack(parts) if len(parts) > 1 else parts[0]
+    return from_lists(X, name) if is_list(X) else X
+
+
+def is_list(column: Any) -> bool:
+    """Whether each of its values is a list."""
+    return hasattr(getattr(column, "type", None), "value_type") and "list" in str(column.type).partition("<")[0]
+
+
+def from_lists(column: Any, name: str, label: Any = None) -> npt.NDArray[Any]:
+    """Rows of as many columns as each list has values. No copy if they lie in one piece, of a type that numpy has.
+
+    Raises
+    ------
+    ValueError
+        For a list that is missing or of another length, naming its row.
+    """
+    chunks = [chunk for chunk in getattr(column, "chunks", [column]) if len(chunk) > 0]
+    pieces, length, row = [], None, 0
+    for chunk in chunks:
+        lengths = chunk.value_lengths().to_numpy(zero_copy_only=False)  # NaN where there is no list
+        length = lengths[0] if length is None else length
+        if (other := np.flatnonzero(lengths != length)).size > 0:
+            found = lengths[other[0]]
+            what = "found no list" if np.isnan(found) else f"found a list of {int(found)} values, expected {int(length)} as in row 0"
+            raise ValueError(f"{name}{at((row + int(other[0]),), label)}: {what}")
+        values = chunk.flatten()
+        if is_list(values):
+            raise ValueError(f"{name}{at((), label)}: expected lists of numbers, got lists of lists")
+        pieces.append(values.to_numpy(zero_copy_only=False).reshape(len(chunk), int(length)))
+        row += len(chunk)
+    if not pieces:
+        return np.empty((0, 1))
+    return pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
 
 
 def to_float(array: npt.NDArray[Any]) -> Rows:

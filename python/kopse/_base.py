@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Cluster
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from . import _core
-from ._arrays import Rows, as_centers, as_weights, compact, expect_numbers, refuse_masked, refuse_sparse
+from ._arrays import Rows, as_centers, as_weights, compact, expect_numbers, refuse_masked, refuse_sparse, unfolded
 from ._functions import KMeansResult, on_sphere
 from ._settings import as_bool, threads
 from ._tree import Tree
@@ -135,6 +135,7 @@ class BaseClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
     def _rows(self, X: Any, reset: bool) -> Rows:
         if isinstance(X, Tree):
             X = X.rows
+        X = unfolded(X)
         refuse_sparse(X, "X")
         refuse_masked(X, "X")
         expect_numbers(X, "X")
