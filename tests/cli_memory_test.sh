@@ -29,6 +29,7 @@ test_limits() {
   local refused=0
   for threads in 1 2; do
     for limit in 20000 25000 30000 40000 50000 60000 80000 120000 250000; do
+      (ulimit -v "$limit" && exec "$kopse" --version) >/dev/null 2>&1 || continue # the libraries alone take more
       rc=0
       (ulimit -v "$limit" && exec "$kopse" fit "$stars" -k 300 --max-iter 3 -q --threads "$threads") >out 2>err || rc=$?
       [ "$rc" != 0 ] || continue
