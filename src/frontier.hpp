@@ -78,10 +78,10 @@ private:
   static constexpr float ended = cluster_clocks::ended;
   static constexpr double never = std::numeric_limits<double>::infinity();
   static constexpr double longest_lease = 1e300;
-  // In scores of filter: what a point that changes owner stands for in a walk, from which a walk that comes
-  // pays, and what a distance of a walk costs. Measured.
-  static constexpr index scores_a_change = 8000, scores_a_distance = 6, scores_a_listed = 1,
-                         scores_a_lease = 4;
+  // In scores of filter, measured: what a point that changes owner stands for in a walk, from which a walk
+  // that comes pays; what a distance of a walk costs, where many are not computed together; and a look at the
+  // leases of a point.
+  static constexpr index scores_a_change = 4000, scores_a_distance = 6, scores_a_lease = 3;
 
   struct point_state {
     float end = ended; // of the lease against all but the two, on the owner's clock
@@ -153,15 +153,16 @@ private:
     if (clocks_->run_long()) rebase();
     set_margins();
     lists_->renew(*clocks_, centroids_, slack_, threads_, this->work_.distances);
+    index const many = this->work_.distances; // of clocks and lists, many at a time
     per_thread<walk> all([&] { return walk(*this, this->take_share(changes)); });
     for_branches(
         tree_->root(), threads_, [&](node_id q) { return tree_->points(q).size() <= this->branch_points(); },
         [&](node_id q, std::vector<node_id>& below) { all.lend([&](walk& w) { w.open(q, below); }); },
         [&](node_id q) { all.lend([&](walk& w) { w.visit(q); }); });
     finish(changes, all);
-    walk_work_ = this->work_.distances * scores_a_distance + this->work_.node_scores;
+    walk_work_ = many + (this->work_.distances - many) * scores_a_distance + this->work_.node_scores;
     all.for_each([&](walk const& w) {
-      walk_work_ += w.listed * scores_a_listed + w.scanned * scores_a_lease;
+      walk_work_ += w.listed + w.scanned * scores_a_lease;
       this->work_.distances += w.listed;
     });
   }

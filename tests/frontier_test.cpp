@@ -141,9 +141,51 @@ TEST(frontier, trusts_no_list_beyond_its_promise) {
     for (double const creep : {1e-3, 1e-2}) {
       index const d = 1 + static_cast<index>(seed % 4);
       scenario<double> const s = leaps(seed % 2 ? family::uniform : family::clustered, seed,
-                                       sanitized ? 1000 : 4000, 90, d, 20, creep);
+                                       sanitized ? 1000 : 4000, 60 + 50 * d, d, 15, creep);
       ASSERT_TRUE(check<kopse::kd_tree<double>>(s, 1 + static_cast<index>(seed) * 4));
     }
+}
+
+// A list has no room for all that is within reach: three are near, a hundred on one side fill it, and a few
+// on the other, somewhat farther, march in.
+TEST(frontier, knows_how_far_a_full_list_goes) {
+  for (std::uint64_t seed = 1; seed <= (sanitized ? 1 : 6); ++seed) {
+    families::random r(seed);
+    matrix<double> x(sanitized ? 600 : 2000, 2), c(116, 2);
+    auto const put = [&](double* at, double radius, double degrees) {
+      at[0] = radius * std::cos(degrees / 57.29577951), at[1] = radius * std::sin(degrees / 57.29577951);
+    };
+    for (index i = 0; i < x.rows(); ++i) put(x.row(i), 3 * r.unit(), 360 * r.unit());
+    for (index i = 1; i < 4; ++i) put(c.row(i), 1, std::array{70, 290, 180}[static_cast<std::size_t>(i - 1)]);
+    for (index i = 4; i < 104; ++i) put(c.row(i), 2 + 0.05 * r.unit(), 110 + 140 * r.unit());
+    for (index i = 104; i < 116; ++i) put(c.row(i), 2.5 + 0.1 * r.unit(), 50 * r.unit() - 25);
+    scenario<double> s("ring " + std::to_string(seed), std::move(x), c);
+    for (int pass = 0; pass < 40; ++pass) {
+      s.visit(c);
+      for (index i = 0; i < 232 && pass < 10; ++i) c.row(0)[i] += (r.unit() - 0.5) * 0.05;
+      for (index i = 104; i < 116 && pass >= 10; ++i) c(i, 0) -= 0.05;
+    }
+    ASSERT_TRUE(check<kopse::kd_tree<double>>(s, 6));
+  }
+}
+
+// Not leases always: centroids creep, so that they pay, all leap, creep elsewhere, and so on.
+TEST(frontier, starts_anew_where_centroids_come_to_rest) {
+  for (std::uint64_t seed = 1; seed <= (sanitized ? 1 : 3); ++seed) {
+    scenario<double> s = of(family::uniform, seed, sanitized ? 4000 : 20000, 40, 2);
+    families::random r(seed);
+    matrix<double> c = s.start;
+    for (int pass = 0; pass < 160; ++pass) {
+      s.visit(c);
+      double const by = pass % 40 == 39 ? 0.3 : 1e-4;
+      for (index i = 0; i < c.rows() * 2; ++i) c.row(0)[i] += (r.unit() - 0.5) * by;
+    }
+    for (int const threads : {1, 2}) {
+      config how{"frontier", "kd"};
+      how.threads = threads;
+      ASSERT_TRUE(check_steps(s, how));
+    }
+  }
 }
 
 // Late iterations: groups of centroids around which nothing moves rest, until something comes near, leaps, or
