@@ -8,9 +8,9 @@
 // and the coalesced tree is what the frontier is. An iteration
 //   1. advances the clocks, by how far the centroids moved around each cluster;
 //   2. walks the tree: a node with a lease that runs, or in which all leases run, is passed over;
-//   3. looks again where a lease has ended: a point's four nearest centroids are searched in the tree on the
-//      centroids, a node gets the candidates around its owner, as `filter` has them, and is owned by one of
-//      them or hands them down;
+//   3. looks again where a lease has ended: a point's four nearest centroids are searched in a list of those
+//      around its owner (neighbour_lists.hpp) or in the tree on the centroids, a node gets the candidates
+//      around its owner, as `filter` has them, and is owned by one of them or hands them down;
 //   4. moves the sums of what changed owner.
 // A point has three leases. Those against its two rivals, the second and third nearest, end when the owner
 // and the rival have travelled far enough together; the one against all others runs on its owner's clock,
@@ -22,9 +22,9 @@
 // leases and is faster by that; then all leases are given in one traversal with margins
 // (candidate_lists.hpp). What decides is counted work, never time.
 //
-// Memory, besides tree_step's: 21 bytes a point, 8 a node, and about 400 a cluster for clocks, none of it
-// O(k²). Use it for large n and k in low dimension (d to about 8) and for runs to convergence; for a few
-// iterations it is `filter`. docs/frontier.md has what was tried and left out.
+// Memory, besides tree_step's: 21 bytes a point, 8 a node, and up to about 700 a cluster for clocks and
+// lists, none of it O(k²). Use it for large n and k in low dimension (d to about 8) and for runs to
+// convergence; for a few iterations it is `filter`. docs/frontier.md has what was tried and left out.
 #pragma once
 
 #include "cluster_clocks.hpp"
