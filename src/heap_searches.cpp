@@ -140,39 +140,50 @@ private:
   double least_[surroundings::shells];   // the least movement found
 };
 
+// Calls f(lane, square) for the lanes with a square up to the limit, one after the other.
+template <class F> HWY_INLINE void for_each_near(hn::Vec<wide> d2, double limit2, F const& f) {
+  wide const t;
+  auto const near = hn::Le(d2, hn::Set(t, limit2));
+  if (hn::AllFalse(t, near)) return;
+  std::uint8_t bits[8] = {};
+  hn::StoreMaskBits(t, near, bits);
+  double squares[centroid_heap::most];
+  hn::StoreU(d2, t, squares);
+  for (unsigned rest = bits[0]; rest != 0; rest &= rest - 1) {
+    index const l = std::countr_zero(rest);
+    f(l, squares[l]);
+  }
+}
+
+// Offers up to eight centroids: coordinate j of the i-th of them is at c[j·stride + i], its number who(i).
+template <class Who>
+HWY_INLINE void offer_eight(double const* x, index d, double const* c, index stride, index count,
+                            Who const& who, nearest_four& found) {
+  wide const t;
+  index const width = static_cast<index>(hn::Lanes(t));
+  for (index i = 0; i < count; i += width) {
+    auto d2 = hn::Zero(t);
+    for (index j = 0; j < d; ++j) {
+      auto const apart = hn::Sub(hn::Set(t, x[j]), hn::LoadU(t, c + j * stride + i));
+      d2 = hn::Add(d2, hn::Mul(apart, apart));
+    }
+    for_each_near(d2, found.fourth2, [&](index l, double square) {
+      if (i + l < count) found.offer(who(i + l), square);
+    });
+  }
+}
+
 nearest_four find_four(centroid_heap const& heap, double const* x, node_id leaf, index& distances) {
   constexpr index eight = centroid_heap::most;
   wide const t;
   index const width = static_cast<index>(hn::Lanes(t)), d = heap.dims();
   nearest_four found;
   thread_local std::vector<surroundings::entry> stack;
-  // Lanes with a square up to the fourth nearest so far, one after the other.
-  auto const for_each_near = [&](auto d2, auto const& f) HWY_ATTR {
-    auto const near = hn::Le(d2, hn::Set(t, found.fourth2));
-    if (hn::AllFalse(t, near)) return;
-    std::uint8_t bits[8] = {};
-    hn::StoreMaskBits(t, near, bits);
-    double squares[eight];
-    hn::StoreU(d2, t, squares);
-    for (unsigned rest = bits[0]; rest != 0; rest &= rest - 1) {
-      index const l = std::countr_zero(rest);
-      f(l, squares[l]);
-    }
-  };
   auto const visit = [&](node_id q) HWY_ATTR {
-    double const* const c = heap.eight(q);
     point_range const range = heap.points(q);
     distances += range.size();
-    for (index i = 0; i < range.size(); i += width) {
-      auto d2 = hn::Zero(t);
-      for (index j = 0; j < d; ++j) {
-        auto const apart = hn::Sub(hn::Set(t, x[j]), hn::LoadU(t, c + j * eight + i));
-        d2 = hn::Add(d2, hn::Mul(apart, apart));
-      }
-      for_each_near(d2, [&](index l, double square) {
-        if (i + l < range.size()) found.offer(static_cast<label>(heap.row(range.first + i + l)), square);
-      });
-    }
+    auto const who = [&](index i) { return static_cast<label>(heap.row(range.first + i)); };
+    offer_eight(x, d, heap.eight(q), eight, range.size(), who, found);
   };
   auto const open = [&](node_id first, node_id begin, node_id end) HWY_ATTR {
     double const* const corners = heap.eight_boxes(first);
@@ -187,7 +198,7 @@ nearest_four find_four(centroid_heap const& heap, double const* x, node_id leaf,
         auto const apart = hn::Max(hn::Max(below, above), hn::Zero(t));
         sum = hn::Add(sum, hn::Mul(apart, apart));
       }
-      for_each_near(hn::Sub(hn::Mul(sum, down), less), [&](index l, double lo2) {
+      for_each_near(hn::Sub(hn::Mul(sum, down), less), found.fourth2, [&](index l, double lo2) {
         if (i + l >= begin && i + l < end) stack.push_back({static_cast<node_id>(first + i + l), lo2});
       });
     }
@@ -210,8 +221,6 @@ nearest_four find_four(centroid_heap const& heap, double const* x, node_id leaf,
 bool find_four_around(centroid_blocks_around const& around, double const* x, index d, slack const& rounding,
                       nearest_four& found, index& distances) {
   constexpr index eight = centroid_heap::most;
-  wide const t;
-  index const width = static_cast<index>(hn::Lanes(t));
   // Safe: beyond this distance there is nothing that computes as near as the fourth.
   auto const all_found = [&](double from) {
     double const away = rounding.down(from - around.nearer);
@@ -219,24 +228,10 @@ bool find_four_around(centroid_blocks_around const& around, double const* x, ind
   };
   for (index block = 0; block < around.m; block += eight) {
     if (all_found(around.from[block / eight])) return true;
-    distances += HWY_MIN(eight, around.m - block);
-    for (index i = block; i < block + eight; i += width) {
-      auto d2 = hn::Zero(t);
-      for (index j = 0; j < d; ++j) {
-        auto const apart = hn::Sub(hn::Set(t, x[j]), hn::LoadU(t, around.c + j * around.stride + i));
-        d2 = hn::Add(d2, hn::Mul(apart, apart));
-      }
-      auto const near = hn::Le(d2, hn::Set(t, found.fourth2));
-      if (hn::AllFalse(t, near)) continue;
-      std::uint8_t bits[8] = {};
-      hn::StoreMaskBits(t, near, bits);
-      double squares[eight];
-      hn::StoreU(d2, t, squares);
-      for (unsigned rest = bits[0]; rest != 0; rest &= rest - 1) {
-        index const l = std::countr_zero(rest);
-        if (i + l < around.m) found.offer(around.who[i + l], squares[l]);
-      }
-    }
+    index const count = HWY_MIN(eight, around.m - block);
+    distances += count;
+    offer_eight(
+        x, d, around.c + block, around.stride, count, [&](index i) { return around.who[block + i]; }, found);
   }
   return all_found(around.beyond);
 }
