@@ -26,24 +26,24 @@ def as_int(value: Any, name: str, least: int, most: int | None = None) -> int:
     return number
 
 
-def as_tol(value: Any) -> float:
-    """A tolerance: a number >= 0."""
+def _as_amount(value: Any, expected: str) -> float:
+    """A number >= 0."""
     if not isinstance(value, numbers.Real) or isinstance(value, bool) or value != value or value < 0:
-        raise ValueError(f"tol must be a float >= 0. Got {value!r} instead.")
+        raise ValueError(f"{expected} >= 0. Got {value!r} instead.")
     try:
         return float(value)
     except OverflowError:  # an int of hundreds of digits
         return math.inf
+
+
+def as_tol(value: Any) -> float:
+    """A tolerance: a number >= 0."""
+    return _as_amount(value, "tol must be a float")
 
 
 def as_seconds(value: Any, name: str) -> float:
     """A time: a number >= 0."""
-    if not isinstance(value, numbers.Real) or isinstance(value, bool) or value != value or value < 0:
-        raise ValueError(f"{name} must be a number of seconds >= 0. Got {value!r} instead.")
-    try:
-        return float(value)
-    except OverflowError:  # an int of hundreds of digits
-        return math.inf
+    return _as_amount(value, f"{name} must be a number of seconds")
 
 
 def as_path(value: Any, name: str) -> str:
