@@ -40,8 +40,9 @@ install_packages() {
   rm "$log"
 }
 
-# use_ccache: where there is one.
+# use_ccache: where there is one. What is compiled is the same in any folder, but for debuggers.
 use_ccache() {
+  export CCACHE_BASEDIR="$PWD" CCACHE_NOHASHDIR=1
   if [[ -z "${CMAKE_CXX_COMPILER_LAUNCHER:-}" ]] && command -v ccache >/dev/null; then
     export CMAKE_CXX_COMPILER_LAUNCHER=ccache
   fi
@@ -66,7 +67,9 @@ build_wheel() {
   rm -rf build/python/dist
   "$1" -m venv --clear "$venv"
   echo "Building the wheel for $("$1" --version)"
-  "$venv/bin/python" -m pip wheel -q --disable-pip-version-check --no-deps -w build/python/dist .
+  "$venv/bin/python" -m pip wheel -q --disable-pip-version-check --no-deps \
+    --config-settings=cmake.define.KOPSE_WERROR=ON \
+    -w build/python/dist .
 }
 
 # test_wheel: installs it with what its tests need, and runs these, the examples of its docstrings included.

@@ -15,6 +15,7 @@
 #include "kopse/tree/binary_tree.hpp"
 #include "kopse/tree/cover_tree.hpp"
 #include "kopse/tree/measures.hpp"
+#include "sanitized.hpp"
 
 namespace {
 
@@ -320,11 +321,8 @@ TEST(CoverTree, DualTreeStepsPrune) {
 
 // ---- depth of the stack
 
-#ifdef __SANITIZE_ADDRESS__
-constexpr std::size_t stack_bytes = 2 << 20; // its red zones around each variable
-#else
-constexpr std::size_t stack_bytes = 512 << 10;
-#endif
+constexpr std::size_t stack_bytes =
+    exactness::sanitized ? 4 << 20 : 512 << 10; // red zones around each variable
 
 /// Runs f on a thread with so much stack.
 void on_a_small_stack(std::function<void()> f) {

@@ -14,15 +14,7 @@
 #include "families.hpp"
 #include "kopse/parallel.hpp"
 #include "oracle.hpp"
-
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define __SANITIZE_ADDRESS__ 1
-#endif
-#if __has_feature(thread_sanitizer)
-#define __SANITIZE_THREAD__ 1
-#endif
-#endif
+#include "sanitized.hpp"
 
 namespace exactness {
 
@@ -36,19 +28,6 @@ using kopse::matrix_view;
 using testing::AssertionFailure;
 using testing::AssertionResult;
 using testing::AssertionSuccess;
-
-/// Under the thread sanitizer the cases in which threads have no part are left out, or are few.
-#ifdef __SANITIZE_THREAD__
-inline constexpr bool thread_sanitized = true;
-#else
-inline constexpr bool thread_sanitized = false;
-#endif
-/// Under either sanitizer sizes are smaller.
-#ifdef __SANITIZE_ADDRESS__
-inline constexpr bool sanitized = true;
-#else
-inline constexpr bool sanitized = thread_sanitized;
-#endif
 
 inline bool same(double a, double b) {
   return std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b);

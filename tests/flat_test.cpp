@@ -71,9 +71,10 @@ TEST(bounds, save_distances_by_the_rules_of_each_algorithm) {
       {"dense", 2, 2, {prune_rule::point_bounds, prune_rule::group}},
       {"dense", 20, 2, {prune_rule::point_bounds, prune_rule::group}}};
   for (expectation const& e : all) {
-    scenario<double> const s = clustered(4000, 40, e.d);
+    index const n = sanitized ? 1200 : 4000;
+    scenario<double> const s = clustered(n, 40, e.d);
     work_counters work = sum(work_of(s, options(e.algorithm)));
-    EXPECT_LT(work.distances, 4000 * 40 * s.expected.iterations / e.share) << e.algorithm << " d " << e.d;
+    EXPECT_LT(work.distances, n * 40 * s.expected.iterations / e.share) << e.algorithm << " d " << e.d;
     for (prune_rule const rule : e.rules) EXPECT_GT(work[rule], 0) << e.algorithm << ' ' << name(rule);
   }
 }
@@ -226,7 +227,7 @@ TEST(any_movement, in_fifty_jumps) {
   for (std::uint64_t seed = 1; seed <= (thread_sanitized ? 0 : sanitized ? 1 : 4); ++seed)
     for (index const d : {1, 3, 10})
       for (family const data : {family::clustered, family::lattice, family::uniform}) {
-        plan const p{.data = data, .seed = seed, .n = 120, .k = 30, .d = d};
+        plan const p{.data = data, .seed = seed, .n = sanitized ? 70 : 120, .k = 30, .d = d};
         expect_right_after_jumps<double>(p);
         expect_right_after_jumps<float>(p);
       }
