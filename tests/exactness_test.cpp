@@ -76,6 +76,8 @@ TEST_P(exactness_of, every_iteration_and_every_run) {
 }
 
 TEST_P(exactness_of, many_rows_on_several_threads) {
+  // Under sanitizers each family in one of the two types.
+  if (sanitized && std::get<1>(GetParam()) == (std::get<0>(GetParam()) % 2 != 0)) GTEST_SKIP();
   with_type([&]<class Real>(Real) {
     plan p{data(), 7, sanitized ? 1500 : 6000, sanitized ? 20 : 40, 2, weighting::random, start::far};
     p.settings.max_iter = sanitized ? 4 : 8;
@@ -108,7 +110,7 @@ template <class Real> std::vector<index> counts_of(scenario<Real> const& s, conf
 TEST(exactness, threads_change_no_bit_and_no_count) {
   for (family const data : {family::clustered, family::uniform}) {
     // Enough rows that trees branch often; the farthest of them are asked for.
-    plan p{data, 5, sanitized ? 4000 : 20000, 60, 2, weighting::none, start::far};
+    plan p{data, 5, sanitized ? 4000 : 12000, 60, 2, weighting::none, start::far};
     p.settings.max_iter = sanitized ? 3 : 5;
     scenario<double> s(p);
     s.run_oracle();

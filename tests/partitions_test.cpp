@@ -3,7 +3,7 @@
 // every partition ends with the bits of a run over the whole.
 #include "exactness.hpp"
 
-#include <barrier>
+#include <condition_variable>
 #include <mutex>
 #include <thread>
 
@@ -14,10 +14,27 @@ using kopse::index;
 
 /// Where the partitions meet: each leaves the address of its part, reads those of the others, and goes on
 /// when all have.
-struct meeting {
-  explicit meeting(std::size_t parts) : slots(parts), barrier(static_cast<std::ptrdiff_t>(parts)) {}
+class meeting {
+public:
+  explicit meeting(std::size_t parts) : slots(parts) {}
+  /// std::barrier of g++ 12 wakes up late where there are fewer cores than parts.
+  void wait() {
+    std::unique_lock lock(guard_);
+    std::size_t const now = phase_;
+    if (++arrived_ == slots.size()) {
+      arrived_ = 0;
+      ++phase_;
+      all_.notify_all();
+    } else {
+      all_.wait(lock, [&] { return phase_ != now; });
+    }
+  }
   std::vector<void const*> slots;
-  std::barrier<> barrier;
+
+private:
+  std::mutex guard_;
+  std::condition_variable all_;
+  std::size_t arrived_ = 0, phase_ = 0;
 };
 
 /// Merges in another order on each partition: nobody may see which.
@@ -36,12 +53,12 @@ private:
   template <class T> static void add(T& a, T const& b) { a += b; }
   template <class T, class Add> void merge_all(T& x, Add const& add_to) {
     meeting_.slots[rank_] = &x;
-    meeting_.barrier.arrive_and_wait();
+    meeting_.wait();
     std::size_t const parts = meeting_.slots.size();
     T sum = x;
     for (std::size_t i = 1; i < parts; ++i)
       add_to(sum, *static_cast<T const*>(meeting_.slots[(rank_ + i) % parts]));
-    meeting_.barrier.arrive_and_wait(); // all have read
+    meeting_.wait(); // all have read
     x = std::move(sum);
   }
   meeting& meeting_;
