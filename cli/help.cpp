@@ -61,6 +61,10 @@ std::string help_formatter::make_subcommand(CLI::App const* command) const {
   return entry(command->get_name(), command->get_description());
 }
 
+std::string usage_of(CLI::App const& command) {
+  return dynamic_cast<help_formatter const&>(*command.get_formatter()).usage();
+}
+
 std::string sentence(CLI::App const& app, CLI::ParseError const& error) {
   auto const chosen = app.get_subcommands();
   std::string const command = chosen.empty() ? "kopse" : "kopse " + chosen.front()->get_name();

@@ -10,6 +10,7 @@
 #include "help.hpp"
 #include "kopse/core.hpp"
 #include "long_runs.hpp"
+#include "manual.hpp"
 #include "progress.hpp"
 
 namespace {
@@ -26,6 +27,16 @@ extern "C" void end_by_signal(int signal) {
   _exit(128 + signal);
 }
 
+/// A page of a mapped file that cannot be had: the file was cut short, or its disk fails.
+extern "C" void end_by_lost_page(int) {
+  static constexpr std::string_view text = "kopse: a file cannot be read to its end any more: it was cut "
+                                           "short while it was in use, or its disk fails\n";
+  remove_unfinished_files();
+  cli::end_progress_line();
+  [[maybe_unused]] ssize_t const told = write(STDERR_FILENO, text.data(), text.size());
+  _exit(1);
+}
+
 void handle_signals() {
   struct sigaction action = {};
   sigemptyset(&action.sa_mask);
@@ -34,6 +45,8 @@ void handle_signals() {
   action.sa_handler = end_by_signal;
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
+  action.sa_handler = end_by_lost_page;
+  sigaction(SIGBUS, &action, nullptr);
   std::signal(SIGPIPE, SIG_IGN); // writing then fails with EPIPE, which print() reports
   std::signal(SIGXFSZ, SIG_IGN); // and with EFBIG past the limit on file sizes (ulimit -f)
 }
@@ -51,6 +64,12 @@ int run(int argc, char** argv) {
   cli::refuse_empty_values(app);
   if (argc <= 1) {
     cli::print(app.help());
+    return 0;
+  }
+  // For those who package the program, as CMakeLists.txt does: --help does not tell of them.
+  std::string_view const only = argc == 2 ? argv[1] : "";
+  if (only == "--man-page" || only == "--bash-completion") {
+    cli::print(only == "--man-page" ? cli::man_page(app) : cli::bash_completion(app));
     return 0;
   }
   try {
