@@ -76,6 +76,35 @@ TEST(guest, what_a_user_s_callback_throws_comes_out) {
   EXPECT_NO_THROW(kopse::fit(s.user_points(), 9, o)) << "and the next one works";
 }
 
+template <class Call> kopse::error_code code_of(Call const& call) {
+  try {
+    call();
+  } catch (kopse::error const& e) {
+    return e.code();
+  }
+  return {};
+}
+
+TEST(guest, errors_have_codes) {
+  scenario<double> s({.data = family::uniform, .seed = 1, .n = 200, .k = 9});
+  auto const fit = [&](kopse::options const& o, index k) {
+    return code_of([&] { kopse::fit(s.user_points(), k, o); });
+  };
+  EXPECT_EQ(fit({}, 9), kopse::error_code{});
+  EXPECT_EQ(fit({}, 201), kopse::error_code::usage);
+  std::atomic<bool> const raised = true;
+  kopse::options o;
+  o.stop = &raised;
+  EXPECT_EQ(fit(o, 9), kopse::error_code::interrupted);
+  o = {};
+  o.algorithm = "elkan", o.checkpoint.file = "no_such_folder/a.ckpt";
+  EXPECT_EQ(fit(o, 9), kopse::error_code::input);
+  s.rows(5, 1) = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_EQ(fit({}, 9), kopse::error_code::input);
+  EXPECT_EQ(kopse::memory_error("").code(), kopse::error_code::memory);
+  EXPECT_EQ(kopse::verification_error("").code(), kopse::error_code::verification);
+}
+
 TEST(guest, memory_is_planned_by_the_tables) {
   kopse::options o;
   o.algorithm = "elkan", o.init = "random", o.threads = 1;
