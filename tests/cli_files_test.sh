@@ -175,6 +175,40 @@ test_spoilt_files() {
 }
 
 # Ctrl-C while it waits for what does not come, and while it reads.
+# Pages of a mapped file that are gone when they are wanted.
+test_cut_short_while_it_is_in_use() {
+  "$kopse" fit points.csv -k 3000 --max-iter 1 -q -o centroids.npy 2>err
+  tail -c 72000 centroids.npy >block.raw
+  : >long.raw
+  for _ in {1..60}; do cat block.raw >>long.raw; done
+  : >after
+  ls >before
+  "$kopse" fit long.raw --raw float64:3 -k 500 -a lloyd --init random --max-iter 100000 -v --threads 1 -o out.npy >out 2>err &
+  until grep -q '^iteration' err; do
+    kill -0 $! || break
+    sleep 0.05
+  done
+  truncate -s 5000 long.raw
+  rc=0
+  wait $! || rc=$?
+  ls >after
+  expect_rc 1
+  expect_err '^kopse: a file cannot be read to its end any more'
+  expect_same before after
+}
+
+# A terminal whose other end is closed: reading it is an error of input and output.
+test_read_errors() {
+  for format in csv npy csv.gz npy.zst fvecs; do
+    rc=0
+    python3 -c 'import os, subprocess, sys
+here, there = os.openpty()
+os.close(there)
+sys.exit(subprocess.run(sys.argv[1:], stdin=here).returncode)' "$kopse" info - --format "$format" >out 2>err || rc=$?
+    expect_error 1 'cannot read standard input: Input/output error'
+  done
+}
+
 test_interrupted_while_reading() {
   mkfifo never
   exec 9<>never # open for writing as long as this is, and nothing is written
