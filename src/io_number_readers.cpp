@@ -14,7 +14,7 @@
 namespace kopse::io {
 namespace {
 
-constexpr std::size_t block_bytes = std::size_t{1} << 20;
+constexpr std::size_t block_bytes = block_size(std::size_t{1} << 20);
 
 /// Each row of a format with gaps says there how many numbers it has. `start`: of row `first_row`.
 void check_gaps(std::string const& path, number_layout const& how, char const* start, index first_row,

@@ -19,6 +19,14 @@ namespace kopse::io {
 
 constexpr index no_end = std::numeric_limits<index>::max();
 
+/// Bytes of a block: few where readers are fuzzed, so that short files have borders of blocks in them.
+constexpr std::size_t block_size(std::size_t usual) {
+#ifdef KOPSE_FUZZ
+  usual = 1024;
+#endif
+  return usual;
+}
+
 /// Rows that grow as they come. realloc() moves pages, not numbers, where they are many; so memory is that of
 /// the rows that are there, and no header can promise more than it keeps.
 template <class Real> class growing_rows {

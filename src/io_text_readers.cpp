@@ -13,7 +13,7 @@
 namespace kopse::io {
 namespace {
 
-constexpr std::size_t block_bytes = std::size_t{1} << 23, longest_line = std::size_t{1} << 30;
+constexpr std::size_t block_bytes = block_size(std::size_t{1} << 23), longest_line = std::size_t{1} << 30;
 constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF"; // UTF-8's
 
 char usual_delimiter(format what) { return what == format::csv ? ',' : what == format::tsv ? '\t' : ' '; }

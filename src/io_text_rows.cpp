@@ -18,7 +18,7 @@
 namespace kopse::io {
 namespace {
 
-constexpr std::size_t piece_bytes = std::size_t{1} << 20;
+constexpr std::size_t piece_bytes = block_size(std::size_t{1} << 20);
 
 char const* past_spaces(char const* p, char const* end) {
   while (p != end && *p == ' ') ++p;
