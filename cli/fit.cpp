@@ -138,11 +138,17 @@ template <class Work> result with_checkpoint(fit_settings& settings, progress& w
     watcher.clear();
     complain(text);
   };
+  auto const run = [&](index restart) {
+    return settings.fit.restarts > 1 ? fmt::format(" of run {}", restart + 1) : std::string();
+  };
+  if (settings.verbose && !settings.quiet)
+    checkpoint.on_write = [&](index restart, index iteration) {
+      tell(fmt::format("note: {}: written, of iteration {}{}", checkpoint.file, iteration, run(restart)));
+    };
   checkpoint.on_resume = [&](index restart, index iteration) {
     watcher.go_on(restart, iteration);
-    std::string const which = settings.fit.restarts > 1 ? fmt::format(" of run {}", restart + 1) : "";
     if (!settings.quiet)
-      tell(fmt::format("note: {}: going on from iteration {}{}", checkpoint.file, iteration, which));
+      tell(fmt::format("note: {}: going on from iteration {}{}", checkpoint.file, iteration, run(restart)));
   };
   checkpoint.on_failure = [&](std::string const& why) {
     tell(fmt::format("warning: {}; the run goes on, and the checkpoint before stays", why));

@@ -77,16 +77,19 @@ void checkpoint_keeper::offer(phase_seconds const& seconds, result const* best, 
   ++since_;
   if (!due(must)) return;
   since_ = 0;
+  bool written = true;
   try {
     save_checkpoint(options_.file, of_, seconds, best, now, point);
     there_ = true;
     restart_ = now.restart, iteration_ = iteration;
   } catch (error const& e) {
     if (!there_) throw;
+    written = false;
     note_failure(e.what());
   }
   written_at_ =
       std::chrono::steady_clock::now(); // a file system that is slow to fail is not asked all the time
+  if (written && options_.on_write) options_.on_write(restart_, std::max<index>(iteration_, 0));
 }
 
 void checkpoint_keeper::note_failure(std::string const& why) {

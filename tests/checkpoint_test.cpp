@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Runs that are stopped and taken up again: the bits of the run that was not, wherever it was stopped, by
 // whatever algorithm it goes on.
+#include <set>
+
 #include "exactness.hpp"
 #include "io_files.hpp"
 
@@ -115,6 +117,27 @@ TEST(checkpoint, pieces_make_the_whole) {
         compare<double>(p, true, 1, step);
       compare<double>(p, false, 1 + static_cast<index>(turn % 4), 1 + step);
     }
+}
+
+TEST(checkpoint, tells_when_it_is_written) {
+  directory dir;
+  scenario<double> const s({.data = family::uniform, .seed = 1, .n = 400, .k = 20});
+  kopse::options o;
+  o.checkpoint.file = dir / "a", o.checkpoint.every_iterations = 3, o.restarts = 2;
+  std::vector<std::pair<index, index>> told;
+  o.checkpoint.on_write = [&](index restart, index iteration) { told.emplace_back(restart, iteration); };
+  std::vector<index> lengths; // of the two runs
+  o.on_iteration = [&](index iteration, kopse::iteration_record const&) {
+    if (iteration == 1) lengths.push_back(0);
+    lengths.back() = iteration;
+  };
+  kopse::fit(s.user_points(), 20, o);
+  ASSERT_EQ(lengths.size(), 2U);
+  ASSERT_GT(std::min(lengths[0], lengths[1]), 3);
+  EXPECT_EQ(told.front(), (std::pair<index, index>{0, 0}));
+  EXPECT_EQ(told.back(), (std::pair{index{1}, lengths[1]}));
+  EXPECT_EQ(std::count(told.begin(), told.end(), std::pair<index, index>{0, 3}), 1);
+  EXPECT_EQ(std::set(told.begin(), told.end()).size(), told.size());
 }
 
 TEST(checkpoint, of_directions) {

@@ -87,6 +87,8 @@ test_signals() {
     wait $! || rc=$?
     if [ "$signal" = INT ]; then expect_rc 130; else expect_rc 143; fi
     expect_err '^kopse: interrupted: the checkpoint run.ckpt is of iteration [0-9]+ of run [12]$'
+    expect_err '^kopse: note: run.ckpt: written, of iteration 0 of run 1$'
+    expect_err '^kopse: note: run.ckpt: written, of iteration [1-9][0-9]* of run [12]$'
     expect_no_file c.csv
     at=$(seen) last=${at#* } number=${at% *}
     run "${long[@]}" --resume --stats stats.json

@@ -112,6 +112,8 @@ struct checkpoint_options {
   index every_iterations = 0; ///< written after so many iterations; >= 0
   /// The fit goes on from this iteration (so many were done) of this restart.
   std::function<void(index restart, index iteration)> on_resume;
+  /// The file is of this iteration of this restart now.
+  std::function<void(index restart, index iteration)> on_write;
   /// Why the file could not be replaced; the fit goes on, and tries again when it is due. Unless this is set,
   /// it is among the warnings. Where the first write of all fails, so does the fit.
   std::function<void(std::string const& why)> on_failure;
