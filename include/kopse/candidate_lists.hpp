@@ -4,7 +4,7 @@
 // A node gets the list of its parent. One candidate of it is chosen; those that it is nearer than all over
 // the node leave the list. Lists lie by dimension, so that what is done with all candidates of a node is a
 // loop over vectors (kernels.hpp), and in ascending order, so that ties go to the lowest index. They are
-// stacked, each on top of its parent's: memory is that of one path from the root.
+// stacked, each that is shorter on top of its parent's: memory is that of one path from the root.
 //
 // With margins, a candidate leaves only where it is farther by more than a margin, and each list knows a
 // `gap`: at every point of the node, any centroid that is not on the list is farther than the owner by at
@@ -194,6 +194,7 @@ public:
     }
     work[prune_rule::score] += all.m - nearer;
     work[prune_rule::bisector] += nearer - left.m;
+    if (left.m == all.m) left.first = all.first, left.stride = all.stride; // the same: no copy to stack upon
     return left;
   }
 
