@@ -58,7 +58,8 @@ table load_data(data_file const& data, load_options const& how, std::vector<std:
 /// Of the rows that `how` keeps; none where no file was given.
 std::vector<double> load_weights(std::string const& path, load_options const& how);
 /// Its rows divided by their lengths, in double; names and notes as before.
-table of_unit_length(std::string const& path, table const& loaded, int threads);
+table of_unit_length(std::string const& path, table const& loaded, int threads,
+                     double memory = std::numeric_limits<double>::infinity());
 /// A file of centroids, in double whatever is in it.
 matrix<double> load_centroids(std::string const& path, std::vector<std::string>& notes);
 

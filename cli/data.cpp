@@ -161,16 +161,12 @@ std::vector<double> load_weights(std::string const& path, load_options const& ho
   return path.empty() ? std::vector<double>{} : load_vector(path, how.threads, how.rows);
 }
 
-table of_unit_length(std::string const& path, table const& loaded, int threads) {
-  matrix<double> rows = in_double(loaded);
+table of_unit_length(std::string const& path, table const& loaded, int threads, double memory) {
   try {
-    normalise_rows(rows, threads);
+    return kopse::of_unit_length(loaded, threads, memory);
   } catch (error const& e) {
     throw error(fmt::format("{}: {}", path, e.what()));
   }
-  table result(std::move(rows));
-  result.names = loaded.names, result.notes = loaded.notes;
-  return result;
 }
 
 matrix<double> load_centroids(std::string const& path, std::vector<std::string>& notes) {

@@ -40,6 +40,7 @@ svg::figure histogram_figure(run_record const& run, table const& data, sample co
   data.visit([&](auto const& rows) {
     for (index i = 0; i < rows.rows(); ++i) {
       double const at = (static_cast<double>(rows(i, 0)) - range.lo) / (range.hi - range.lo);
+      give_back(rows.row(i), rows.row(i) + 1, false);
       if (at < 0 || at > 1) {
         ++outside;
         continue;

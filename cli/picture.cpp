@@ -32,8 +32,11 @@ sample draw_sample(run_record const& run, table const& data) {
   std::sort(rows.begin(), rows.end());
   result.rows = matrix<double>(count, run.d);
   data.visit([&](auto const& all) {
-    for (index i = 0; i < count; ++i)
-      std::copy_n(all.row(rows[static_cast<std::size_t>(i)]), run.d, result.rows.row(i));
+    for (index i = 0; i < count; ++i) {
+      index const row = rows[static_cast<std::size_t>(i)];
+      std::copy_n(all.row(row), run.d, result.rows.row(i));
+      give_back(all, row);
+    }
   });
   for (index row : rows) result.labels.push_back(run.result.labels[static_cast<std::size_t>(row)]);
   return result;

@@ -55,8 +55,10 @@ public:
     index const step = std::max<index>(1, rows.rows() / sample), count = rows.rows() / step;
     std::vector<std::pair<double, index>> near(at(count));
     std::vector<double> x(rows.row(of), rows.row(of) + rows.cols());
-    for (index i = 0; i < count; ++i)
+    for (index i = 0; i < count; ++i) {
       near[at(i)] = {squared_distance(rows.row(i * step), x.data(), rows.cols()), i * step};
+      give_back(rows, i * step);
+    }
     index const some = std::min(count, std::max<index>(8, leaf / step));
     std::nth_element(near.begin(), near.begin() + some - 1, near.end());
     low_ = high_ = x;
@@ -249,12 +251,14 @@ private:
     for_blocks(points_.size(), 4096, options_.threads, parts,
                [&](cluster_sums& part, index first, index last) {
                  check_stop(options_.stop);
-                 for (index i = first; i < last; ++i) {
-                   if (before[at(i)] == after[at(i)]) continue;
-                   ++part.labels_changed;
-                   part.sums.add(before[at(i)], points_.rows.row(i), points_.weight(i), -1);
-                   part.sums.add(after[at(i)], points_.rows.row(i), points_.weight(i), 1);
-                 }
+                 by_pages(points_.rows, first, last, [&](index a, index b) {
+                   for (index i = a; i < b; ++i) {
+                     if (before[at(i)] == after[at(i)]) continue;
+                     ++part.labels_changed;
+                     part.sums.add(before[at(i)], points_.rows.row(i), points_.weight(i), -1);
+                     part.sums.add(after[at(i)], points_.rows.row(i), points_.weight(i), 1);
+                   }
+                 });
                });
     cluster_sums all(layout_, k_);
     parts.for_each([&](cluster_sums const& part) { all += part; });

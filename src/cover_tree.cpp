@@ -292,7 +292,10 @@ cover_tree<Real>::cover_tree(matrix_view<Real> rows, index leaf_size, int thread
   node_scales_.shrink_to_fit();
   rows_.shrink_to_fit();
   points_ = matrix<Real>(rows.rows(), rows.cols());
-  for (index i = 0; i < rows.rows(); ++i) std::copy_n(rows.row(row(i)), dims(), points_.row(i));
+  for (index i = 0; i < rows.rows(); ++i) {
+    std::copy_n(rows.row(row(i)), dims(), points_.row(i));
+    give_back(rows, row(i));
+  }
   measure_radii();
 }
 

@@ -60,7 +60,7 @@ private:
                [&](index first, index last) {
                  check_stop(this->options_.stop);
                  work_counters work;
-                 test_block(first, last, work);
+                 by_pages(this->points_.rows, first, last, [&](index a, index b) { test_block(a, b, work); });
                  std::lock_guard const lock(guard);
                  this->work_ += work;
                  for (index i = first; i < last; ++i) ask(i);

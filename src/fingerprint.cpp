@@ -12,8 +12,10 @@ template <class Real> std::uint64_t hash_of(matrix_view<Real> rows, int threads)
   std::vector<std::uint64_t> blocks(static_cast<std::size_t>((rows.rows() + block - 1) / block));
   for_blocks(rows.rows(), block, threads, [&](index first, index last) {
     hasher hash;
-    for (index i = first; i < last; ++i)
-      for (index j = 0; j < rows.cols(); ++j) hash.add(rows(i, j));
+    by_pages(rows, first, last, [&](index a, index b) {
+      for (index i = a; i < b; ++i)
+        for (index j = 0; j < rows.cols(); ++j) hash.add(rows(i, j));
+    });
     blocks[static_cast<std::size_t>(first / block)] = hash.value();
   });
   hasher all;

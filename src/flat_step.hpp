@@ -24,11 +24,7 @@ public:
     for_blocks(points_.size(), block_points, options_.threads, shares,
                [&](share& mine, index first, index last) {
                  check_stop(options_.stop);
-                 mine.old.assign(static_cast<std::size_t>(last - first), -1);
-                 if (!first_) std::copy_n(labels_.begin() + first, last - first, mine.old.begin());
-                 assign_block(first, last, mine.work);
-                 for (index i = first; i < last; ++i)
-                   record(mine.changes, i, mine.old[static_cast<std::size_t>(i - first)]);
+                 by_pages(points_.rows, first, last, [&](index a, index b) { assign_rows(mine, a, b); });
                });
     cluster_sums changes;
     shares.for_each([&](share& one) {
@@ -45,9 +41,11 @@ public:
     per_thread<far_collector> collectors([&] { return far_collector(count); });
     for_blocks(points_.size(), block_points, options_.threads, collectors,
                [&](far_collector& collector, index first, index last) {
-                 for (index i = first; i < last; ++i)
-                   collector.offer(points_.offset + i, distance2(i, owner(i)), owner(i), points_.weight(i),
-                                   points_.rows.row(i), points_.dims());
+                 by_pages(points_.rows, first, last, [&](index a, index b) {
+                   for (index i = a; i < b; ++i)
+                     collector.offer(points_.offset + i, distance2(i, owner(i)), owner(i), points_.weight(i),
+                                     points_.rows.row(i), points_.dims());
+                 });
                });
     far_collector all(count);
     collectors.for_each([&](far_collector& one) { all += std::move(one); });
@@ -99,6 +97,14 @@ private:
     work_counters work;
     std::vector<label> old;
   };
+
+  void assign_rows(share& mine, index first, index last) {
+    mine.old.assign(static_cast<std::size_t>(last - first), -1);
+    if (!first_) std::copy_n(labels_.begin() + first, last - first, mine.old.begin());
+    assign_block(first, last, mine.work);
+    for (index i = first; i < last; ++i)
+      record(mine.changes, i, mine.old[static_cast<std::size_t>(i - first)]);
+  }
 
   void record(cluster_sums& changes, index i, label old) {
     label const now = owner(i);

@@ -65,6 +65,9 @@ std::unique_ptr<reader> open_reader(std::string const& path, load_options const&
   if (kind.what == format::hdf5) return read_hdf5(kind, options);
   if (is_stream || kind.packed != packing::none)
     return stream_reader(open_stream(path, kind.packed), kind.what, options);
+  // Text is read through where its pages are not to stay.
+  if (is_text(kind.what) && options.memory < std::numeric_limits<double>::infinity())
+    return read_text(open_stream(path, packing::none), kind.what, options);
   auto file = std::make_shared<mapped_file const>(path);
   if (kind.what == format::npy) return read_npy(std::move(file), options);
   if (is_text(kind.what)) return read_text(std::move(file), kind.what, options);
@@ -175,7 +178,7 @@ private:
       } else {
         naming(paths_[i], [&] {
           index const cols = take_columns(i);
-          if (!out) out.emplace(cols);
+          if (!out) out.emplace(cols, options_.memory);
           if (known) out->reserve(std::min(last_, *known) - first_);
           at += files_[i]->read(first, last, *out);
         });

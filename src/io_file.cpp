@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Files as memory, and files written whole or not at all.
+// Files written whole or not at all.
 //
 // Writing: bytes go to "<target>.<pid>-<number>.part" in the target's directory, and rename() puts it over
 // the target after the last one, so that a reader sees the old file or the new one, never a part. Whatever
@@ -18,7 +18,6 @@
 #include <utility>
 
 #include <fcntl.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -109,31 +108,6 @@ void remove_unfinished_files() noexcept {
 namespace io {
 
 std::string reason(int code) { return std::generic_category().message(code); }
-
-mapped_file::mapped_file(std::string const& path) : path_(path) {
-  int const descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (descriptor < 0) throw error("cannot read " + path + ": " + reason(errno));
-  struct stat info {};
-  int failed = ::fstat(descriptor, &info) != 0 ? errno : 0;
-  if (!failed && S_ISREG(info.st_mode) && info.st_size > 0) {
-    size_ = static_cast<std::size_t>(info.st_size);
-    void* const start = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, descriptor, 0);
-    if (start == MAP_FAILED)
-      failed = errno;
-    else
-      data_ = static_cast<char const*>(start);
-  }
-  ::close(descriptor);
-  if (failed) throw error("cannot read " + path + ": " + reason(failed));
-  if (S_ISDIR(info.st_mode)) throw error("cannot read " + path + ": it is a directory; a file was expected");
-  if (!S_ISREG(info.st_mode)) {
-    throw error("cannot read " + path + ": it is a pipe or device; a regular file was expected");
-  }
-}
-
-mapped_file::~mapped_file() {
-  if (data_) ::munmap(const_cast<char*>(data_), size_);
-}
 
 void check_target(std::string const& path) {
   if (path.empty() || path.back() == '/') refuse(path, "a file name was expected");

@@ -11,28 +11,12 @@
 #include <string_view>
 #include <vector>
 
+#include "io_nameless.hpp"
 #include "io_packing.hpp"
 #include "io_reader.hpp"
 #include "io_suffix.hpp"
 
 namespace kopse::io {
-
-/// A whole file as read-only memory; its pages come from the disk when they are read.
-class mapped_file {
-public:
-  explicit mapped_file(std::string const& path); ///< throws error: missing, a directory, no permission
-  mapped_file(mapped_file const&) = delete;
-  mapped_file& operator=(mapped_file const&) = delete;
-  ~mapped_file();
-
-  std::string const& path() const { return path_; }
-  std::string_view bytes() const { return {data_, size_}; }
-
-private:
-  std::string path_;
-  char const* data_ = nullptr;
-  std::size_t size_ = 0;
-};
 
 /// Signals to this thread wait while it lives; where it is the only one, those to the program.
 class held_signals {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <utility>
 
 #include "io_formats.hpp"
@@ -36,7 +37,7 @@ class mapped_numbers : public reader {
 public:
   mapped_numbers(std::shared_ptr<mapped_file const> file, number_layout const& how,
                  load_options const& options)
-      : file_(std::move(file)), how_(how),
+      : file_(std::move(file)), how_(how), memory_(options.memory),
         columns_(chosen_columns(file_->path(), options.columns, how.cols)) {}
 
   bool float32() const override { return how_.float32(); }
@@ -49,7 +50,6 @@ public:
                             && reinterpret_cast<std::uintptr_t>(start) % how_.item_size == 0
                             && how_.row_bytes() % how_.item_size == 0 && is_range(columns_);
     if (!as_it_lies) return {};
-    check_gaps(file_->path(), how_, row(first), first, last - first);
     return how_.item_size == 8 ? map<double>(start, first, last) : map<float>(start, first, last);
   }
 
@@ -65,25 +65,63 @@ private:
     auto const stride = static_cast<index>(how_.row_bytes() / how_.item_size);
     auto const view = matrix_view<Real>(reinterpret_cast<Real const*>(start), last - first, how_.cols, stride)
                           .columns(columns_.front(), columns_.back() + 1);
-    check_finite(file_->path(), view, first, columns_.front());
     table result(view, file_);
     result.mapped = true;
+    std::size_t const bytes = static_cast<std::size_t>(last - first) * how_.row_bytes();
+    if (static_cast<double>(bytes) > memory_)
+      result.paged = std::make_shared<paged_range>(file_, row(first), bytes);
+    by_pages(view, 0, view.rows(), [&](index a, index b) {
+      check_gaps(file_->path(), how_, row(first + a), first + a, b - a);
+      check_finite(file_->path(), view.slice(a, b), first + a, columns_.front());
+    });
     return result;
   }
   template <class Real> index append(index first, index last, growing_rows<Real>& out) const {
     last = std::min(last, how_.rows);
     if (first >= last) return last;
+    if (memory_ == std::numeric_limits<double>::infinity()) {
+      convert_rows(first, last, out.extend(last - first));
+      return last;
+    }
+    paged_range const pages(file_, file_->bytes().data(), file_->bytes().size());
+    auto const step = static_cast<index>(std::max<std::size_t>(block_bytes / how_.row_bytes(), 1));
+    for (index at = first; at < last; at += step) {
+      index const end = std::min(last, at + step);
+      if (how_.fortran_order) {
+        convert_by_columns(at, end, out.extend(end - at));
+      } else {
+        convert_rows(at, end, out.extend(end - at));
+        give_back(row(at), row(end), true);
+      }
+    }
+    return last;
+  }
+  template <class Real> void convert_rows(index first, index last, Real* out) const {
     check_gaps(file_->path(), how_, row(first), first, last - first);
     auto const item = static_cast<std::ptrdiff_t>(how_.item_size);
     number_block block{row(first) + how_.gap, static_cast<std::ptrdiff_t>(how_.row_bytes()), item, first,
                        last - first};
     if (how_.fortran_order) block.row_step = item, block.column_step = how_.rows * item;
-    convert(file_->path(), how_, block, columns_, out.extend(last - first));
-    return last;
+    convert(file_->path(), how_, block, columns_, out);
+  }
+  // The pages of one column at a time.
+  template <class Real> void convert_by_columns(index first, index last, Real* out) const {
+    auto const item = static_cast<std::ptrdiff_t>(how_.item_size);
+    std::vector<Real> values(static_cast<std::size_t>(last - first));
+    index const cols = std::ssize(columns_);
+    for (index j = 0; j < cols; ++j) {
+      index const column = columns_[static_cast<std::size_t>(j)];
+      convert(file_->path(), how_, {row(first), item, how_.rows * item, first, last - first}, {column},
+              values.data());
+      char const* const start = row(first) + column * how_.rows * item;
+      give_back(start, start + (last - first) * item, true);
+      for (index i = 0; i < last - first; ++i) out[i * cols + j] = values[static_cast<std::size_t>(i)];
+    }
   }
 
   std::shared_ptr<mapped_file const> file_;
   number_layout how_;
+  double memory_;
   std::vector<index> columns_;
 };
 

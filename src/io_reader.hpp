@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "io_nameless.hpp"
 #include "kopse/io.hpp"
 
 namespace kopse::io {
@@ -28,28 +29,42 @@ constexpr std::size_t block_size(std::size_t usual) {
 }
 
 /// Rows that grow as they come. realloc() moves pages, not numbers, where they are many; so memory is that of
-/// the rows that are there, and no header can promise more than it keeps.
+/// the rows that are there, and no header can promise more than it keeps. Those that would take more bytes
+/// than `memory` go to a file, and only the last few are in memory.
 template <class Real> class growing_rows {
 public:
-  explicit growing_rows(index cols) : cols_(cols) {}
+  growing_rows(index cols, double memory) : cols_(cols), memory_(memory) {}
   growing_rows(growing_rows&&) = default;
 
-  index rows() const { return rows_; }
+  index rows() const { return written_ + held_; }
   index cols() const { return cols_; }
   /// Room for so many in all.
   void reserve(index rows) {
-    if (rows > capacity_) resize(rows);
+    if (bytes(rows) > memory_)
+      begin_file();
+    else if (rows > capacity_)
+      resize(rows);
   }
-  /// The place of `count` more rows, to be filled.
+  /// The place of `count` more rows, to be filled before the next call.
   Real* extend(index count) {
-    if (count > no_end - rows_) throw std::bad_alloc();
-    if (rows_ + count > capacity_) resize(std::max(rows_ + count, capacity_ + capacity_ / 2));
-    rows_ += count;
-    return data_.get() + (rows_ - count) * cols_;
+    if (count > no_end - rows()) throw std::bad_alloc();
+    if (bytes(held_ + count) > memory_) write_down();
+    if (held_ + count > capacity_) resize(std::max(held_ + count, capacity_ + capacity_ / 2));
+    held_ += count;
+    return data_.get() + (held_ - count) * cols_;
   }
   table finish() && {
-    if (rows_ < capacity_) resize(rows_);
-    matrix_view<Real> const view(data_.get(), rows_, cols_);
+    if (file_) {
+      write_down();
+      auto const mapped = file_->map();
+      auto const* const first = reinterpret_cast<Real const*>(mapped->bytes().data());
+      table result(matrix_view<Real>(first, written_, cols_), mapped);
+      result.on_disk = true;
+      result.paged = std::make_shared<paged_range>(mapped, first, mapped->bytes().size());
+      return result;
+    }
+    if (held_ < capacity_) resize(held_);
+    matrix_view<Real> const view(data_.get(), held_, cols_);
     return table(view, std::shared_ptr<void const>(std::move(data_)));
   }
 
@@ -57,6 +72,22 @@ private:
   struct release {
     void operator()(Real* p) const { std::free(p); }
   };
+  double bytes(index rows) const {
+    return static_cast<double>(rows) * static_cast<double>(cols_) * static_cast<double>(sizeof(Real));
+  }
+  void begin_file() {
+    if (file_) return;
+    file_ = std::make_unique<nameless_file>();
+    memory_ = static_cast<double>(block_on_the_way);
+  }
+  // What is held goes to the file.
+  void write_down() {
+    begin_file();
+    file_->write(
+        {reinterpret_cast<char const*>(data_.get()), static_cast<std::size_t>(held_ * cols_) * sizeof(Real)});
+    written_ += std::exchange(held_, 0);
+    if (bytes(capacity_) > memory_) data_.reset(), capacity_ = 0;
+  }
   void resize(index rows) {
     auto const most = std::numeric_limits<std::ptrdiff_t>::max() / static_cast<index>(sizeof(Real)) / cols_;
     if (rows > most) throw std::bad_alloc();
@@ -68,8 +99,11 @@ private:
     capacity_ = rows;
   }
 
-  index rows_ = 0, cols_, capacity_ = 0;
+  index cols_, capacity_ = 0;
+  index held_ = 0, written_ = 0; // rows in memory, and before them in the file
+  double memory_;
   std::unique_ptr<Real[], release> data_;
+  std::unique_ptr<nameless_file> file_; // none as long as they fit
 };
 
 /// One file. Rows are numbered within it.

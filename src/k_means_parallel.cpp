@@ -92,8 +92,10 @@ private:
 
   matrix<double> coordinates(std::vector<index> const& rows) const {
     matrix<double> x(std::ssize(rows), points_.dims());
-    for (std::size_t j = 0; j < rows.size(); ++j)
+    for (std::size_t j = 0; j < rows.size(); ++j) {
       std::copy_n(points_.rows.row(rows[j]), points_.dims(), x.row(static_cast<index>(j)));
+      give_back(points_.rows, rows[j]);
+    }
     return x;
   }
 
@@ -113,11 +115,13 @@ private:
     std::vector<label> nearest(d2_.size());
     step->labels(nearest);
     for_blocks(points_.size(), block_rows, options_.threads, [&](index first, index last) {
-      for (index i = first; i < last; ++i) {
-        double& d2 = d2_[static_cast<std::size_t>(i)];
-        double const* const c = x.row(nearest[static_cast<std::size_t>(i)]);
-        d2 = std::min(d2, square(points_.rows.row(i), c, points_.dims()));
-      }
+      by_pages(points_.rows, first, last, [&](index a, index b) {
+        for (index i = a; i < b; ++i) {
+          double& d2 = d2_[static_cast<std::size_t>(i)];
+          double const* const c = x.row(nearest[static_cast<std::size_t>(i)]);
+          d2 = std::min(d2, square(points_.rows.row(i), c, points_.dims()));
+        }
+      });
     });
   }
 

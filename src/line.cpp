@@ -44,7 +44,9 @@ public:
       : points_(points), sums_(layout, points.size() / block + 1) {
     index const n = points.size();
     std::vector<entry> entries(static_cast<std::size_t>(n));
-    for (index i = 0; i < n; ++i) entries[static_cast<std::size_t>(i)] = {points.rows(i, 0), i};
+    by_pages(points.rows, 0, n, [&](index a, index b) {
+      for (index i = a; i < b; ++i) entries[static_cast<std::size_t>(i)] = {points.rows(i, 0), i};
+    });
     sort(entries, options);
     values_.reserve(entries.size()), rows_.reserve(entries.size());
     for (entry const& e : entries) values_.push_back(e.value), rows_.push_back(e.row);

@@ -14,16 +14,26 @@ namespace kopse {
 namespace {
 constexpr index block_rows = 16384;
 
+template <class Bad> void look_for(std::atomic<index>& found, index first, index last, Bad const& bad) {
+  for (index i = first; i < std::min(last, found.load(std::memory_order_relaxed)); ++i) {
+    if (!bad(i)) continue;
+    for (index least = found.load(); i < least && !found.compare_exchange_weak(least, i);) {
+    }
+    return;
+  }
+}
+
 // The first i in [0, n) for which bad(i), or n. After a fault only what lies before it is looked at.
 template <class Bad> index first_of(index n, int threads, Bad const& bad) {
   std::atomic<index> found = n;
-  for_blocks(n, block_rows, threads, [&](index first, index last) {
-    for (index i = first; i < std::min(last, found.load(std::memory_order_relaxed)); ++i) {
-      if (!bad(i)) continue;
-      for (index least = found.load(); i < least && !found.compare_exchange_weak(least, i);) {
-      }
-      return;
-    }
+  for_blocks(n, block_rows, threads, [&](index first, index last) { look_for(found, first, last, bad); });
+  return found;
+}
+// The same of rows, bad(i) looking at row i.
+template <class Real, class Bad> index first_row(matrix_view<Real> rows, int threads, Bad const& bad) {
+  std::atomic<index> found = rows.rows();
+  for_blocks(rows.rows(), block_rows, threads, [&](index first, index last) {
+    by_pages(rows, first, last, [&](index a, index b) { look_for(found, a, b, bad); });
   });
   return found;
 }
@@ -54,7 +64,7 @@ template <class Real> void validate(point_set<Real> const& points, int threads) 
     Real const* const x = points.rows.row(i);
     return !std::all_of(x, x + d, [](Real v) { return good(static_cast<double>(v)); });
   };
-  if (index const i = first_of(n, threads, bad_row); i < n) {
+  if (index const i = first_row(points.rows, threads, bad_row); i < n) {
     Real const* const x = points.rows.row(i);
     index j = 0;
     while (good(static_cast<double>(x[j]))) ++j;
@@ -74,17 +84,23 @@ template <class Real> void validate(point_set<Real> const& points, int threads) 
 template void validate<float>(point_set<float> const&, int);
 template void validate<double>(point_set<double> const&, int);
 
+template <class Real> void check_directions(matrix_view<Real> rows, int threads) {
+  validate(point_set<Real>(rows), threads);
+  auto const zero = [&](index i) {
+    return std::all_of(rows.row(i), rows.row(i) + rows.cols(), [](Real v) { return v == 0; });
+  };
+  if (index const i = first_row(rows, threads, zero); i < rows.rows())
+    throw error("row " + std::to_string(i)
+                + " (counted from 0) is all zeros: it has no direction; expected a value that is not 0");
+}
+template void check_directions(matrix_view<float>, int);
+template void check_directions(matrix_view<double>, int);
+
 void normalise_rows(matrix<double>& rows, int threads) {
   float_environment const environment;
   worker_scope const workers;
   index const n = rows.rows(), d = rows.cols();
-  validate(point_set<double>(rows), threads);
-  auto const zero = [&](index i) {
-    return std::all_of(rows.row(i), rows.row(i) + d, [](double v) { return v == 0; });
-  };
-  if (index const i = first_of(n, threads, zero); i < n)
-    throw error("row " + std::to_string(i)
-                + " (counted from 0) is all zeros: it has no direction; expected a value that is not 0");
+  check_directions(rows.view(), threads);
   for_blocks(n, block_rows, threads, [&](index first, index last) {
     for (index i = first; i < last; ++i) to_unit_length(rows.row(i), d);
   });
@@ -101,13 +117,33 @@ template <class Real> void check_unit_length(point_set<Real> const& points, int 
     return sum;
   };
   auto const other = [&](index i) { return !(std::abs(squared_length(i) - 1) <= unit_tolerance); };
-  if (index const i = first_of(points.size(), threads, other); i < points.size())
+  if (index const i = first_row(points.rows, threads, other); i < points.size())
     throw error("row " + std::to_string(points.offset + i) + " (counted from 0) has length "
                 + in_digits(std::sqrt(squared_length(i)))
                 + ": expected 1, as spherical k-means is of directions");
 }
 template void check_unit_length<float>(point_set<float> const&, int);
 template void check_unit_length<double>(point_set<double> const&, int);
+
+namespace {
+template <class Real>
+void add_row(data_summary& summary, Real const* x, double row_weight, bool with_variance) {
+  bit_range weight;
+  weight.add(row_weight);
+  summary.weights += weight;
+  for (std::size_t j = 0; j < summary.columns.size(); ++j) {
+    bit_range value;
+    value.add(static_cast<double>(x[j]));
+    if (!value.empty() && !weight.empty()) {
+      // the trailing zeros of a product of integers add up, and so, at most, do the lengths
+      value.lowest += weight.lowest;
+      value.highest += weight.highest;
+      summary.columns[j] += value;
+    }
+    if (with_variance) summary.variance[j].add(static_cast<double>(x[j]));
+  }
+}
+} // namespace
 
 template <class Real> data_summary summarise(point_set<Real> const& points, bool with_variance, int threads) {
   std::size_t const d = static_cast<std::size_t>(points.dims());
@@ -120,23 +156,10 @@ template <class Real> data_summary summarise(point_set<Real> const& points, bool
   per_thread<data_summary> summaries(nothing);
   for_blocks(points.size(), block_rows, threads, summaries,
              [&](data_summary& summary, index first, index last) {
-               for (index i = first; i < last; ++i) {
-                 Real const* const x = points.rows.row(i);
-                 bit_range weight;
-                 weight.add(points.weight(i));
-                 summary.weights += weight;
-                 for (std::size_t j = 0; j < d; ++j) {
-                   bit_range value;
-                   value.add(static_cast<double>(x[j]));
-                   if (!value.empty() && !weight.empty()) {
-                     // the trailing zeros of a product of integers add up, and so, at most, do the lengths
-                     value.lowest += weight.lowest;
-                     value.highest += weight.highest;
-                     summary.columns[j] += value;
-                   }
-                   if (with_variance) summary.variance[j].add(static_cast<double>(x[j]));
-                 }
-               }
+               by_pages(points.rows, first, last, [&](index a, index b) {
+                 for (index i = a; i < b; ++i)
+                   add_row(summary, points.rows.row(i), points.weight(i), with_variance);
+               });
              });
   data_summary whole = nothing();
   summaries.for_each([&](data_summary const& one) { whole += one; });

@@ -51,7 +51,8 @@ std::vector<label> assign(matrix_view<Real> rows, matrix_view<double> centroids,
   per_thread<brute_force::scratch> rooms([] { return brute_force::scratch(); });
   for_blocks(rows.rows(), 1024, options.threads, rooms, [&](auto& room, index first, index last) {
     check_stop(options.stop);
-    nearest.find_nearest(rows.slice(first, last), room, labels.data() + first);
+    by_pages(rows, first, last,
+             [&](index a, index b) { nearest.find_nearest(rows.slice(a, b), room, labels.data() + a); });
   });
   return labels;
 }

@@ -57,6 +57,7 @@ sample<Real> draw_sample(point_set<Real> const& points, std::vector<index> const
   for (index const at : draw_rows(std::ssize(from), size, seed, restart)) {
     index const row = from[static_cast<std::size_t>(at)];
     std::copy_n(points.rows.row(row), points.dims(), s.rows.row(out++));
+    give_back(points.rows, row);
     if (!points.weights.empty()) s.weights.push_back(points.weight(row));
   }
   return s;
@@ -120,7 +121,9 @@ public:
       : points_(task.points), options_(task.options), mean_(1, points_.dims()) {
     data_summary const summary = summarise(points_, false, options_.threads);
     exact_sums all(summary.layout(), 1);
-    for (index i = 0; i < points_.size(); ++i) all.add(0, points_.rows.row(i), points_.weight(i), 1);
+    by_pages(points_.rows, 0, points_.size(), [&](index a, index b) {
+      for (index i = a; i < b; ++i) all.add(0, points_.rows.row(i), points_.weight(i), 1);
+    });
     all.mean(0, mean_.row(0));
   }
 
@@ -166,7 +169,10 @@ public:
 private:
   double d2(index row) const {
     ++distances_;
-    return square(points_.rows.row(row), mean_.row(0), points_.dims());
+    Real const* const x = points_.rows.row(row);
+    double const d2 = square(x, mean_.row(0), points_.dims());
+    give_back(x, x + points_.dims(), false);
+    return d2;
   }
   double mass(index row) const { return points_.weight(row) * d2(row); }
 

@@ -169,6 +169,7 @@ template <class Real> seeding_result random_rows(seeding_task<Real> const& task)
   for (index j = 0; j < task.k; ++j) {
     index& row = result.rows[static_cast<std::size_t>(j)];
     std::copy_n(points.rows.row(row), points.dims(), result.centroids.row(j));
+    give_back(points.rows, row);
     row += points.offset;
   }
   return result;

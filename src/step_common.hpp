@@ -21,11 +21,13 @@ exact_sum inertia_of(matrix_view<Real> rows, std::span<double const> weights, ma
   per_thread<exact_sum> sums([] { return exact_sum(); });
   for_blocks(rows.rows(), 8192, threads, sums, [&](exact_sum& sum, index first, index last) {
     check_stop(stop);
-    for (index i = first; i < last; ++i) {
-      double const* const c = centroids.row(centroids.rows() == 1 ? 0 : label_of(i));
-      double const d2 = squared_distance(rows.row(i), c, rows.cols());
-      sum.add(weights.empty() ? d2 : weights[static_cast<std::size_t>(i)] * d2);
-    }
+    by_pages(rows, first, last, [&](index a, index b) {
+      for (index i = a; i < b; ++i) {
+        double const* const c = centroids.row(centroids.rows() == 1 ? 0 : label_of(i));
+        double const d2 = squared_distance(rows.row(i), c, rows.cols());
+        sum.add(weights.empty() ? d2 : weights[static_cast<std::size_t>(i)] * d2);
+      }
+    });
   });
   exact_sum total;
   sums.for_each([&](exact_sum const& sum) { total += sum; });

@@ -57,6 +57,7 @@ public:
     for (index i = 0; i < rows.rows(); ++i) {
       real const* const x = tree_->point(i);
       if (!std::equal(x, x + rows.cols(), rows.row(tree_->row(i)))) return false;
+      give_back(rows, tree_->row(i));
     }
     return true;
   }

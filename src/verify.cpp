@@ -28,8 +28,10 @@ public:
     std::vector<label> right(claimed.size());
     for_blocks(points_.size(), 64, threads_, [&](index first, index last) {
       check_stop(stop_);
-      for (index i = first; i < last; ++i)
-        right[static_cast<std::size_t>(i)] = nearest(points_.rows.row(i), centroids);
+      by_pages(points_.rows, first, last, [&](index a, index b) {
+        for (index i = a; i < b; ++i)
+          right[static_cast<std::size_t>(i)] = nearest(points_.rows.row(i), centroids);
+      });
     });
     cluster_sums sums(totals_.sums.layout(), centroids.rows());
     for (index i = 0; i < points_.size(); ++i) {
@@ -38,7 +40,9 @@ public:
         throw verification_error("iteration " + std::to_string(iteration_) + ", row "
                                  + std::to_string(points_.offset + i) + ": the algorithm says cluster "
                                  + std::to_string(found) + ", brute force " + std::to_string(expected));
-      sums.sums.add(expected, points_.rows.row(i), points_.weight(i), 1);
+      Real const* const x = points_.rows.row(i);
+      sums.sums.add(expected, x, points_.weight(i), 1);
+      give_back(x, x + points_.dims(), false);
     }
     if (!(sums.sums == totals_.sums))
       throw verification_error(

@@ -8,9 +8,10 @@
 //
 // Memory: a matrix that is read is allocated once, or grows as its rows come; beside it there is one block at
 // a time, and of a mapped file the pages of the page cache. Native float32 or float64 row by row (.npy,
-// .fvecs, raw) is its own matrix, and costs no memory at all.
+// .fvecs, raw) is its own matrix, and costs no memory at all. load_options::memory is for more than there is.
 #pragma once
 
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -20,6 +21,7 @@
 #include <vector>
 
 #include "kopse/matrix.hpp"
+#include "kopse/paging.hpp"
 
 namespace kopse {
 
@@ -51,6 +53,9 @@ struct load_options {
   row_range rows = {};                      ///< of all files together; others are not looked at
   std::string format = {};                  ///< a suffix to go by in place of the file's own, e.g. "csv.gz"
   std::optional<raw_layout> raw = {};       ///< the file has no format, but this layout, whatever its suffix
+  /// Bytes that the rows may take in memory. More stay on the disk (docs/larger_than_memory.md): mapped rows
+  /// are used page by page, and others go to a file without a name in $TMPDIR, to be mapped in their turn.
+  double memory = std::numeric_limits<double>::infinity();
 };
 
 /// What files held: rows of float32 (where all are float16, float32 or .bvecs) or float64 (all else).
@@ -80,6 +85,9 @@ public:
   std::vector<std::string> notes; ///< what was decided while reading, e.g. "header skipped: x,y"
   std::vector<std::string> names; ///< of the columns, from a header line; else empty
   bool mapped = false;            ///< the rows are the file's own pages: no copy was made
+  bool on_disk = false;           ///< they are in a file without a name: there were too many for the memory
+  /// While it is there, pages of rows that are mapped are given back after use; reset it to keep them.
+  std::shared_ptr<paged_range const> paged;
 
 private:
   view_type view_;
@@ -95,6 +103,10 @@ table load(std::string const& path, load_options const& options = {});
 /// Several files as one: the rows of the first, then those of the next. All must have as many columns, and
 /// those with a header line the same names.
 table load(std::span<std::string const> paths, load_options const& options = {});
+
+/// Its rows in double, divided by their lengths as normalise_rows() does; `memory` is that of load_options.
+table of_unit_length(table const& rows, int threads = 0,
+                     double memory = std::numeric_limits<double>::infinity());
 
 /// Reads one column as float64, e.g. sample weights, from a file with one column or one row. `rows` are
 /// places in it either way.

@@ -15,6 +15,7 @@
 #include "kopse/matrix.hpp"
 #include "kopse/memory_plan.hpp"
 #include "kopse/metric.hpp"
+#include "kopse/paging.hpp"
 #include "kopse/parallel.hpp"
 #include "kopse/point_set.hpp"
 #include "kopse/random.hpp"

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "kopse/core.hpp"
+#include "kopse/paging.hpp"
 #include "kopse/parallel.hpp"
 
 namespace kopse {
@@ -35,6 +36,23 @@ private:
   index rows_ = 0, cols_ = 0, stride_ = 0;
 };
 
+/// f(a, b) for the rows [first, last), all at once; for those of a paged_range by and by, with their pages
+/// given back behind it. What a block of a loop over rows does goes through it.
+template <class Real, class F> void by_pages(matrix_view<Real> rows, index first, index last, F const& f) {
+  if (first >= last || !is_paged(rows.row(first))) return f(first, last);
+  auto const row_bytes = static_cast<index>(sizeof(Real)) * rows.stride();
+  index const step = std::max<index>(1, static_cast<index>(paged_at_a_time) / row_bytes);
+  for (index a = first; a < last; a += step) {
+    index const b = std::min(last, a + step);
+    f(a, b);
+    give_back(rows.row(a), rows.row(b - 1) + rows.cols(), true);
+  }
+}
+/// For a row here and there: the place where it is copied from need not stay.
+template <class Real> void give_back(matrix_view<Real> rows, index i) {
+  give_back(rows.row(i), rows.row(i) + rows.cols(), true);
+}
+
 /// Owns rows·cols numbers without gaps, zero at first, aligned to a cache line.
 template <class Real> class matrix {
 public:
@@ -46,7 +64,9 @@ public:
   explicit matrix(matrix_view<Real> other, int threads = 1)
       : rows_(other.rows()), cols_(other.cols()), data_(allocate(rows_ * cols_)) {
     for_blocks(rows_, 16384, threads, [&](index first, index last) {
-      for (index i = first; i < last; ++i) std::copy_n(other.row(i), cols_, row(i));
+      by_pages(other, first, last, [&](index a, index b) {
+        for (index i = a; i < b; ++i) std::copy_n(other.row(i), cols_, row(i));
+      });
     });
   }
   matrix(matrix const& other) : matrix(other.view()) {}
