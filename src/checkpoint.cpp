@@ -34,8 +34,9 @@ template fit_identity identify(point_set<double> const&, index, options const&);
 
 void check_short(options const& o) {
   if (!o.checkpoint.file.empty() || o.checkpoint.resume
-      || o.time_limit < std::numeric_limits<double>::infinity())
-    throw usage_error("checkpoints and time limits are for a single fit: expected none");
+      || o.time_limit < std::numeric_limits<double>::infinity()
+      || o.memory_limit < std::numeric_limits<double>::infinity())
+    throw usage_error("checkpoints and limits of time and memory are for a single fit: expected none");
 }
 
 namespace {

@@ -21,6 +21,8 @@ char const* version() noexcept { return KOPSE_VERSION; }
 
 namespace {
 
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
 class stopwatch {
 public:
   explicit stopwatch(double& total) : total_(total) {}
@@ -43,6 +45,8 @@ void check(index n, index d, index k, options const& o) {
     throw usage_error("restarts = " + std::to_string(o.restarts) + ": expected at most 2^32");
   if (!(o.time_limit >= 0))
     throw usage_error("time_limit = " + in_digits(o.time_limit) + ": expected a number >= 0");
+  if (!(o.memory_limit > 0))
+    throw usage_error("memory_limit = " + in_digits(o.memory_limit) + ": expected a number > 0");
   if (!(o.checkpoint.every_seconds >= 0) || o.checkpoint.every_iterations < 0)
     throw usage_error("checkpoints every " + in_digits(o.checkpoint.every_seconds) + " seconds, or "
                       + std::to_string(o.checkpoint.every_iterations) + " iterations: expected numbers >= 0");
@@ -98,11 +102,16 @@ built_tree<Real> tree_to_seed(matrix_view<Real> rows, built_tree<Real> const& of
   return build_tree(rows, starting.tree, starting.leaf_size, starting.threads);
 }
 
+template <class Real> memory_plan plan_for(point_set<Real> const& points, index k, options const& o) {
+  return plan_memory(points.size(), points.dims(), sizeof(Real) == sizeof(float), k, o,
+                     !points.weights.empty());
+}
+
 // `auto` takes lloyd where there is too little for another.
 template <class Real>
 double least_memory(point_set<Real> const& points, index k, options o, built_tree<Real> const& tree) {
-  if (o.algorithm == "auto") o.algorithm = "lloyd";
-  memory_plan plan = plan_memory(points.size(), points.dims(), sizeof(Real) == sizeof(float), k, o);
+  if (o.algorithm == "auto" && !(o.memory_limit < infinity)) o.algorithm = "lloyd";
+  memory_plan plan = plan_for(points, k, o);
   if (tree) plan.tree = 0; // it is there
   return plan.peak();
 }
@@ -134,7 +143,6 @@ public:
 
 private:
   using clock = std::chrono::steady_clock;
-  static constexpr double infinity = std::numeric_limits<double>::infinity();
   static constexpr double longest_limit = 1e9; // seconds; a clock that counts nanoseconds ends at 9e9
 
   bool late() const { return deadline_ && clock::now() >= *deadline_; }
@@ -146,6 +154,7 @@ private:
     if (o_.algorithm == "auto")
       starting_.tree = o_.tree, starting_.leaf_size = o_.leaf_size; // it may take that
     check(points_.size(), points_.dims(), k_, o_);
+    bool const by_passes = keep_within_limit();
     require_memory_of_fit(least_memory(points_, k_, o_, tree), 0x1p23 * (o_.threads - 1)); // stacks
     validate(points_, o_.threads);
     if (o_.spherical) check_unit_length(points_, o_.threads);
@@ -159,8 +168,20 @@ private:
     stopwatch const watch(seconds_.tree);
     maker_.emplace(points_, layout_, o_, tree);
     maker_->build();
+    if (by_passes) return;
     seeding_tree_ = tree_to_seed(points_.rows, maker_->tree(), tree, o_, starting_);
     maker_->adopt(seeding_tree_);
+  }
+
+  // What fits takes the place of the algorithm. Returns whether k-means++ is to do without a tree.
+  bool keep_within_limit() {
+    if (!(o_.memory_limit < infinity)) return false;
+    memory_plan const plan = plan_for(points_, k_, o_);
+    if (plan.ample() > o_.memory_limit)
+      throw memory_error("memory_limit = " + in_digits(o_.memory_limit) + ": the fit takes at least "
+                         + in_digits(std::ceil(plan.ample())) + " bytes beside its rows and weights");
+    o_.algorithm = plan.algorithm;
+    return plan.by_passes;
   }
 
   // What the file knows of this fit.

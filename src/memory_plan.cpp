@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <string_view>
+#include <vector>
 
 #include "input_checks.hpp"
 #include "seeding_methods.hpp"
@@ -14,8 +16,10 @@ namespace kopse {
 
 namespace {
 
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
 struct sizes {
-  double n, d, k, real, nodes, words; // words: bytes of the exact sums of a row or node
+  double n, d, k, real, nodes, words, workers; // words: bytes of the exact sums of a row or node
 };
 
 double tree_bytes(sizes const& s, std::string_view name) {
@@ -53,41 +57,72 @@ std::string_view likely(sizes const& s) {
   return "dense";
 }
 
-} // namespace
+// What `auto` may come to: frontier by a probe, or dense, also after it with the tree still there.
+void widen_for_auto(memory_plan& plan, sizes const& s, double tree, double most_dims, double groups) {
+  if (s.d <= 3 || s.d > most_dims) return;
+  double const frontier = step_bytes(s, "frontier", groups), dense = step_bytes(s, "dense", groups);
+  plan.tree = tree;
+  plan.step = std::max(frontier, dense + 8 * s.n);
+}
 
-memory_plan plan_memory(index n, index d, bool float32, index k, options const& o) {
-  auto const real = static_cast<double>(float32 ? sizeof(float) : sizeof(double));
-  auto const leaf = static_cast<double>(std::max<index>(o.leaf_size, 1));
-  sizes s{static_cast<double>(n), static_cast<double>(d), static_cast<double>(k), real, 0, 0};
-  s.nodes = std::min(2 * s.n, std::max(1.0, 3 * s.n / leaf));
-  s.words = 16 * (s.d + 1);
+memory_plan plan_of(sizes const& s, options const& o, step_options const& resolved, std::string_view asked,
+                    bool by_passes) {
   double const groups = o.groups > 0 ? static_cast<double>(o.groups) : std::max(1.0, std::floor(s.k / 10));
-  step_options resolved = o;
-  resolve(resolved);
-  int const threads = o.threads == 0 ? worthwhile(0, n, k) : o.threads;
-  double const workers = threads == 0 ? resolved.threads : threads;
-
-  std::string_view const algorithm =
-      resolved.algorithm == "auto" ? likely(s) : std::string_view(resolved.algorithm);
-  bool const seeded_by_tree = !o.centroids && seeding_uses_tree(resolve_init(o.init));
+  std::string_view const algorithm = asked == "auto" ? likely(s) : asked;
+  bool const seeded_by_tree = !o.centroids && !by_passes && seeding_uses_tree(resolve_init(o.init));
+  double const tree = tree_bytes(s, resolved.tree);
   memory_plan plan;
-  if (seeded_by_tree || (algorithm != "auto" && uses_tree(algorithm)))
-    plan.tree = tree_bytes(s, resolved.tree);
+  plan.algorithm = asked;
+  plan.by_passes = by_passes;
+  if (seeded_by_tree || (algorithm != "auto" && uses_tree(algorithm))) plan.tree = tree;
   if (algorithm == "line") plan.tree += 18 * s.n;
   if (seeded_by_tree)
-    plan.start = (workers > 1 ? 54 : 52) * s.n + 8 * s.nodes;
+    plan.start = (s.workers > 1 ? 54 : 52) * s.n + 8 * s.nodes;
+  else if (by_passes)
+    plan.start = 8.5 * s.n; // the squares, and sums by 128
   else if (algorithm == "line")
     plan.start = 32 * s.n; // sorting
   plan.step = step_bytes(s, algorithm, groups);
-  if (resolved.algorithm == "auto" && d <= 16 && algorithm == "dense") { // or frontier, by a probe
-    double const tree = seeded_by_tree ? 0 : tree_bytes(s, resolved.tree);
+  if (asked == "auto" && o.memory_limit < infinity && algorithm != "lloyd")
+    widen_for_auto(plan, s, tree, 64, groups);
+  else if (asked == "auto" && s.d <= 16 && algorithm == "dense") { // or frontier, by a probe
     double const frontier = step_bytes(s, "frontier", groups);
-    if (tree + frontier > plan.step) plan.tree = tree_bytes(s, resolved.tree), plan.step = frontier;
+    if ((seeded_by_tree ? 0 : tree) + frontier > plan.step) plan.tree = tree, plan.step = frontier;
   }
   plan.labels = 4 * s.n;
-  plan.clusters = s.k * (8 * s.d * 8 + s.words * (workers + 3) + 64);
-  plan.threads = 0x1p21 * (workers - 1);
+  plan.clusters = s.k * (8 * s.d * 8 + s.words * (s.workers + 3) + 64);
+  plan.threads = 0x1p21 * (s.workers - 1);
   if (o.restarts > 1 && !o.centroids) plan.start += plan.labels;
+  return plan;
+}
+
+} // namespace
+
+memory_plan plan_memory(index n, index d, bool float32, index k, options const& o, bool weighted) {
+  auto const real = static_cast<double>(float32 ? sizeof(float) : sizeof(double));
+  auto const leaf = static_cast<double>(std::max<index>(o.leaf_size, 1));
+  sizes s{static_cast<double>(n), static_cast<double>(d), static_cast<double>(k), real, 0, 0, 0};
+  s.nodes = std::min(2 * s.n, std::max(1.0, 3 * s.n / leaf));
+  s.words = 16 * (s.d + 1);
+  step_options resolved = o;
+  resolve(resolved);
+  int const threads = o.threads == 0 ? worthwhile(0, n, k) : o.threads;
+  s.workers = threads == 0 ? resolved.threads : threads;
+
+  std::vector<std::string_view> algorithms{resolved.algorithm};
+  bool const limited = o.memory_limit < infinity;
+  if (limited && (uses_tree(resolved.algorithm) ? d <= 8 || resolved.algorithm != "auto" : d <= 8))
+    algorithms.push_back("filter");
+  if (limited) algorithms.push_back("lloyd");
+  bool const has_passes = limited && !o.centroids && resolve_init(o.init) == "k-means++";
+  memory_plan plan;
+  for (std::string_view const algorithm : algorithms)
+    for (bool const by_passes : {false, true}) {
+      if (by_passes && !has_passes) continue;
+      plan = plan_of(s, o, resolved, algorithm, by_passes);
+      if (weighted) plan.weights = 8 * s.n;
+      if (plan.ample() <= o.memory_limit) return plan;
+    }
   return plan;
 }
 

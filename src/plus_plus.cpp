@@ -9,12 +9,12 @@
 //
 // The law is exact but for 2^-64: draw i is a whole number u < 2^64, and the row taken is where u/2^64 of the
 // total lies, masses added up along the rows in their order, w·D² rounded to double and their sums exact.
-// d2_field.hpp says how the D² are kept, and what that costs.
+// d2_field.hpp says how the D² are kept, and what that costs; row_field.hpp where there is no tree.
 #include <algorithm>
 #include <cmath>
 
-#include "d2_field.hpp"
 #include "kopse/random.hpp"
+#include "row_field.hpp"
 #include "seeding_methods.hpp"
 
 namespace kopse {
@@ -55,7 +55,11 @@ public:
     layout_ = layout_of_squares(parts, given, options.threads);
     for (std::size_t p = 0; p < parts.size(); ++p) {
       if (parts[p].points.size() == 0) continue;
-      fields_[p] = parts[p].tree->make_field(parts[p].points, layout_, options.threads, options.stop);
+      if (parts[p].tree != nullptr)
+        fields_[p] = parts[p].tree->make_field(parts[p].points, layout_, options.threads, options.stop);
+      else
+        fields_[p] =
+            std::make_unique<row_field<Real>>(parts[p].points, layout_, options.threads, options.stop);
     }
   }
 
@@ -140,6 +144,7 @@ private:
   void copy_row(place const& at, double* x) const {
     point_set<Real> const& points = parts_[at.part].points;
     std::copy_n(points.rows.row(at.row), points.dims(), x);
+    give_back(points.rows, at.row);
   }
 
   void take(place const& at) {

@@ -10,7 +10,7 @@
 
 namespace kopse {
 
-/// One partition of the data, and the tree on its rows (none where it has no rows).
+/// One partition of the data, and the tree on its rows (none where it has no rows; k-means++ can do without).
 template <class Real> struct seeding_part {
   point_set<Real> points; // weights scaled
   any_tree<Real> const* tree;

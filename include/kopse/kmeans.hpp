@@ -136,6 +136,11 @@ struct options : step_options {
   /// with a warning; a checkpoint goes on as if there had been no limit.
   double time_limit = std::numeric_limits<double>::infinity();
   checkpoint_options checkpoint;
+  /// Bytes that the fit may take beside its rows and weights. Where the algorithm needs more, another takes
+  /// its place, and k-means++ does without its tree (memory_plan.hpp says which; the bits are the same);
+  /// where none can do with it, memory_error says how many would. An estimate: what depends on the values may
+  /// be off.
+  double memory_limit = std::numeric_limits<double>::infinity();
 };
 
 /// Seconds by phase, of all restarts together.
