@@ -13,6 +13,7 @@
 #include "kopse/parallel.hpp"
 #include "kopse/seeding.hpp"
 #include "long_runs.hpp"
+#include "memory.hpp"
 #include "progress.hpp"
 #include "report.hpp"
 #include "stats.hpp"
@@ -40,6 +41,10 @@ load_options check_settings(fit_settings& settings) {
   settings.fit.empty = meanings[choose("--empty", settings.allow_empty ? "keep" : settings.empty, policies)];
   static constexpr std::array<std::string_view, 2> switches{"on", "off"};
   settings.fit.bisector = choose("--bisector", settings.bisector, switches) == 0;
+  if (!settings.memory.empty()) {
+    settings.memory_limit = parse_memory(settings.memory);
+    how.memory = memory_of_rows(settings.memory_limit);
+  }
   check_long_run(settings);
   check_outputs({{"--centroids-out", settings.centroids_out},
                  {"--labels-out", settings.labels_out, {}, content::labels},
@@ -78,7 +83,7 @@ void write_outputs(fit_settings const& settings, run_record& run, table const& d
   if (!settings.labels_out.empty()) out.save(settings.labels_out, std::span<label const>(run.result.labels));
   run.write_seconds = watch.seconds();
   if (!settings.stats.empty()) {
-    run.pass_seconds = measure_pass(data, run.threads);
+    run.pass_seconds = measure_pass(data, run.threads, settings.memory_limit == 0);
     out.save_text(settings.stats, stats(run).dump(2) + "\n");
   }
   if (!settings.report.empty()) out.save_text(settings.report, report_html(run, data));
@@ -116,8 +121,9 @@ std::string summary(fit_settings const& settings, run_record const& run) {
 }
 
 /// What is held already, the data among it, and what the fit will take.
-index predict_memory(fit_settings const& settings, table const& data) {
-  memory_plan const plan = plan_memory(data.rows(), data.cols(), data.is_float32(), settings.k, settings.fit);
+index predict_memory(fit_settings const& settings, table const& data, bool weighted) {
+  memory_plan const plan =
+      plan_memory(data.rows(), data.cols(), data.is_float32(), settings.k, settings.fit, weighted);
   index const held = memory_held();
   index const all = std::max(peak_memory(), held + static_cast<index>(plan.peak())); // reading may take more
   auto const mib = [](double bytes) { return bytes / 0x1p20; };
@@ -192,7 +198,7 @@ void run_fit_command(fit_settings& settings) {
   std::vector<std::string> notes;
   table data = load_data(settings.data, how, notes);
   if (settings.fit.spherical) {
-    data = of_unit_length(settings.data.name(), data, how.threads);
+    data = of_unit_length(settings.data.name(), data, how.threads, how.memory);
     if (settings.verbose)
       notes.push_back(fmt::format("note: {}: rows were divided by their lengths", settings.data.name()));
   }
@@ -215,7 +221,11 @@ void run_fit_command(fit_settings& settings) {
   if (!settings.quiet)
     for (std::string const& note : notes) complain(note);
 
-  run.predicted_bytes = predict_memory(settings, data);
+  run.memory_limit = static_cast<index>(settings.memory_limit);
+  if (settings.memory_limit > 0)
+    run.predicted_bytes = keep_within(settings, data, !weights.empty());
+  else
+    run.predicted_bytes = predict_memory(settings, data, !weights.empty());
   settings.fit.time_limit = std::max(0.0, settings.fit.time_limit - watch.seconds());
   run.result = run_fit(settings, data, weights, watcher);
   run.peak_bytes = peak_memory();

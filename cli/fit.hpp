@@ -15,7 +15,8 @@ struct fit_settings {
   bool allow_empty = false;
   std::string initial_centroids, weights;
   std::string centroids_out, labels_out, stats, report; ///< empty = not asked for
-  std::string checkpoint_every, time_limit;             ///< as they were given
+  std::string checkpoint_every, time_limit, memory;     ///< as they were given
+  double memory_limit = 0;                              ///< in bytes, of all the program; 0 = none
   bool verbose = false, quiet = false;
 };
 

@@ -65,6 +65,12 @@ void add_method(CLI::App& app, fit_settings& s) {
       ->type_name("WORD")
       ->capture_default_str();
   add_threads(app, s.fit.threads);
+  app.add_option(
+         "--memory", s.memory,
+         "Hold no more memory than this: 500M, 2G; K, M, G and T are powers of 1024. Rows that do not "
+         "fit stay on the disk, and an algorithm that takes less is used in place of one that takes "
+         "more")
+      ->type_name("SIZE");
   app.add_flag("--verify", s.fit.verify, "Run brute force beside it and fail where the two differ (slow)");
 }
 

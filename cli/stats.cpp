@@ -42,10 +42,12 @@ template <class Real> double best_sum(matrix_view<Real> rows, int threads) {
     stopwatch const watch;
     for_blocks(rows.rows(), grain, threads, [&](index first, index last) {
       Real sum{};
-      if (dense)
-        sum = sum_of(rows.row(first), (last - first) * rows.cols());
-      else
-        for (index i = first; i < last; ++i) sum += sum_of(rows.row(i), rows.cols());
+      by_pages(rows, first, last, [&](index a, index b) {
+        if (dense)
+          sum += sum_of(rows.row(a), (b - a) * rows.cols());
+        else
+          for (index i = a; i < b; ++i) sum += sum_of(rows.row(i), rows.cols());
+      });
       total.fetch_add(static_cast<double>(sum), std::memory_order_relaxed);
     });
     double const seconds = watch.seconds() + 0 * total.load();
@@ -54,9 +56,9 @@ template <class Real> double best_sum(matrix_view<Real> rows, int threads) {
   return best;
 }
 
-template <class Real> double pass_over(matrix_view<Real> rows, int threads) {
+template <class Real> double pass_over(matrix_view<Real> rows, int threads, bool may_copy) {
   index const row_bytes = rows.cols() * static_cast<index>(sizeof(Real));
-  if (rows.rows() * row_bytes >= bytes_read) return best_sum(rows, threads);
+  if (!may_copy || rows.rows() * row_bytes >= bytes_read) return best_sum(rows, threads);
   index const copies = bytes_read / row_bytes + 1;
   matrix<Real> side_by_side(copies, rows.cols());
   for (index i = 0; i < copies; ++i) std::copy_n(rows.row(i % rows.rows()), rows.cols(), side_by_side.row(i));
@@ -105,8 +107,8 @@ index peak_memory() {
   return static_cast<index>(usage.ru_maxrss) * 1024;
 }
 
-double measure_pass(table const& data, int threads) {
-  return data.visit([&](auto const& rows) { return pass_over(rows, threads); });
+double measure_pass(table const& data, int threads, bool may_copy) {
+  return data.visit([&](auto const& rows) { return pass_over(rows, threads, may_copy); });
 }
 
 nlohmann::ordered_json stats(run_record const& run) {
@@ -135,6 +137,7 @@ nlohmann::ordered_json stats(run_record const& run) {
                               {"restart", r.best_restart},
                               {"empty_clusters", r.empty_clusters},
                               {"version", version()}};
+  if (run.memory_limit > 0) json["memory_limit"] = run.memory_limit;
   if (r.resumed) {
     json["resumed_from"] = r.resumed->iteration;
     json["resumed_restart"] = r.resumed->restart;

@@ -22,6 +22,7 @@ struct run_record {
   kopse::result result;
   double load_seconds = 0, write_seconds = 0;
   double pass_seconds = 0;   ///< 0 = not measured
+  index memory_limit = 0;    ///< 0 = none
   index predicted_bytes = 0; ///< of the next one
   index peak_bytes = 0;      ///< most memory held until the fit ended
 };
@@ -36,9 +37,9 @@ index memory_held();
 index peak_memory();
 
 /// Seconds of the fastest possible pass over the data: the best of five sums of all coordinates in their own
-/// type, from memory rather than cache. Data smaller than that are copied side by side first, and the time
-/// scaled back.
-double measure_pass(table const& data, int threads);
+/// type, from memory rather than cache. Data smaller than that are copied side by side first, if they may be,
+/// and the time scaled back.
+double measure_pass(table const& data, int threads, bool may_copy = true);
 
 /// The fields stand in docs/command_line.md.
 nlohmann::ordered_json stats(run_record const& run);
