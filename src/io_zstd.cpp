@@ -52,7 +52,8 @@ private:
   void step(ZSTD_outBuffer& to) {
     bool const first = frames_ == 0;
     left_ = ZSTD_decompressStream(z_.get(), &to, &in_);
-    full_ = to.pos == to.size; // there may be more of what has been read
+    // There may be more of what has been read; not at the end of a frame, where a step would begin another.
+    full_ = left_ != 0 && to.pos == to.size;
     if (left_ == 0) ++frames_;
     switch (ZSTD_isError(left_) ? ZSTD_getErrorCode(left_) : ZSTD_error_no_error) {
     case ZSTD_error_no_error:

@@ -114,6 +114,14 @@ TEST_P(io_packed, spoilt_bytes_are_found_or_harmless) {
   EXPECT_GT(found, 280);
 }
 
+// Rows that end where a block does: what comes next is the end of the file, not of something cut short.
+TEST_P(io_packed, rows_in_whole_blocks) {
+  for (index const rows : {64, 65536, 131072}) { // 16 bytes each
+    save(dir / ("a.fvecs" + suffix), matrix<double>(rows, 3));
+    EXPECT_EQ(load(dir / ("a.fvecs" + suffix)).rows(), rows);
+  }
+}
+
 TEST_P(io_packed, lines_are_counted_over_blocks) {
   std::string text;
   constexpr int rows = 3000000; // more than two blocks
