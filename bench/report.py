@@ -211,14 +211,18 @@ def details(plan, found):
 def origin(found):
     """Machine, versions and commits."""
     records = [record for r in found for record in r.records]
-    machines = sorted({r["machine"] for r in records})
+    machines = {}
+    for r in found:
+        for name in {record["machine"] for record in r.records}:
+            machines.setdefault(name, []).append(r.cell.name)
+    where = "; ".join(name if len(machines) == 1 else f"{name}: {', '.join(cells)}" for name, cells in sorted(machines.items()))
     commits = sorted({r["commit"] for r in records})
     versions = {}
     for record in records:
         if "version" in record:
             versions.setdefault(record["program"].split("/")[0] if "/" in record["program"] else "kopse", set()).add(record["version"])
     told = ", ".join(f"{name} {' and '.join(sorted(v))}" for name, v in sorted(versions.items()))
-    return f"{len(records):,} runs on {'; '.join(machines)}; {told}; commits {', '.join(commits)}.\n\n"
+    return f"{len(records):,} runs on {where}. {told}; commits {', '.join(commits)}.\n\n"
 
 
 def page(plan, found):

@@ -13,9 +13,10 @@ which must be one of kopse's; FILE may be in the cache folder. bench/programs.py
 is timed, limited and judged; a wrong result has no time.
 
 Without a FILE each run is kept at once, as a line of bench/results/CELL.jsonl (scaled: in build/bench/SCALE), and what is
-there is not run again, so the command goes on where it was interrupted; --again measures anew. bench/report.py makes the
-tables from them. What takes over 5 s is done in one round only, and so is what was wrong. What takes too long or too much memory is not tried for more
-clusters of the same data. --estimate prints the processor time that the cells have taken, or will with all rounds.
+there is not run again, so the command goes on where it was interrupted. A cell that was begun on another machine is measured
+anew, as its figures are to be compared; --again measures all anew. bench/report.py makes the tables. What takes over 5 s is
+done in one round only, and so is what was wrong. What takes too long or too much memory is not tried for more clusters of the
+same data. --estimate prints the processor time that the cells have taken, or will with all rounds.
 
 Needs numpy, for the peers any of mlpack, scikit-learn, scikit-learn-intelex, faiss-cpu and geokmeans (what is not there is
 reported), and for data sets what their scripts need, in the Python that runs this or in the one of --python.
@@ -211,9 +212,16 @@ def commit():
 
 
 def machine():
-    names = [line.split(":")[1].strip() for line in Path("/proc/cpuinfo").read_text().splitlines() if "model name" in line]
+    """Name, family and model, widest vectors, cores and memory: names of rented processors tell too little."""
+    lines = [line.split(":", 1) for line in Path("/proc/cpuinfo").read_text().splitlines() if ":" in line]
+    cpu = {key.strip(): value.strip() for key, value in reversed(lines)}
+    parts = [cpu.get("model name", platform.machine())]
+    if "cpu family" in cpu:
+        parts[0] += f" (family {cpu['cpu family']}, model {cpu['model']})"
+    flags = cpu.get("flags", "").split()
+    parts += [next((name for name, flag in (("AVX-512", "avx512f"), ("AVX2", "avx2")) if flag in flags), "no AVX2")] if flags else []
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
-    return f"{names[0] if names else platform.machine()}, {os.cpu_count()} cores, {memory:.0f} GiB"
+    return ", ".join([*parts, f"{os.cpu_count()} cores", f"{memory:.0f} GiB"])
 
 
 def skipped(name, cell, records, every):
@@ -319,6 +327,10 @@ def run_plan(options):
         records = read_results(path)
         if options.again:
             records = [r for r in records if options.programs and r["program"] not in options.programs]
+        elsewhere = {r["machine"] for r in records} - {options.machine}
+        if elsewhere and not {r["program"] for r in records}.issuperset(cell.names):
+            print(f"{cell.name} was begun on {' and '.join(elsewhere)}: all of it anew", file=sys.stderr)
+            records = []
         path.write_text("".join(json.dumps(r) + "\n" for r in records))
         every[cell] = records
         print(f"[{at + 1}/{len(cells)}] {cell.name}, {time.monotonic() - began:.0f} s so far", file=sys.stderr)
