@@ -61,13 +61,14 @@ build_preset() {
 }
 
 # build_wheel PYTHON: the package's wheel for that Python, as pip builds it for anyone; into build/python/dist, alone.
+# By the compiler's usual name, under which ccache knows what the tests were built of; Python would give a longer one.
 build_wheel() {
   local venv=build/python/venv
   use_ccache
   rm -rf build/python/dist
   "$1" -m venv --clear "$venv"
   echo "Building the wheel for $("$1" --version)"
-  "$venv/bin/python" -m pip wheel -q --disable-pip-version-check --no-deps \
+  CXX="${CXX:-c++}" "$venv/bin/python" -m pip wheel -q --disable-pip-version-check --no-deps \
     --config-settings=cmake.define.KOPSE_WERROR=ON \
     -w build/python/dist .
 }
