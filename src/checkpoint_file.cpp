@@ -66,7 +66,9 @@ public:
   }
 
   [[noreturn]] void damaged() const {
-    throw error(path_ + ": the checkpoint is damaged: its checksum or a number in it cannot be");
+    throw error(path_
+                + ": the checkpoint is damaged: its bytes are not what was written; without the file the fit "
+                  "starts anew");
   }
 
   std::uint64_t word() {

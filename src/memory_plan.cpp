@@ -38,7 +38,8 @@ double groups_of_dense(sizes const& s) {
 double step_bytes(sizes const& s, std::string_view algorithm, double groups) {
   double const of_nodes = 4 * s.n + s.nodes * (4 + s.words);
   if (algorithm == "hamerly") return 20 * s.n;
-  if (algorithm == "exponion") return 20 * s.n + (s.d <= 8 ? (8 * s.d + 12) * std::max(s.n, 32 * s.k) : 0);
+  if (algorithm == "exponion")
+    return 20 * s.n + (s.d <= 8 ? (8 * s.d + 12) * std::min(s.k * s.k, std::max(s.n, 32 * s.k)) : 0);
   if (algorithm == "elkan") return 4 * s.n * s.k + 4 * s.k * s.k + 12 * s.n;
   if (algorithm == "yinyang") return 4 * s.n * groups + 12 * s.n;
   if (algorithm == "dense") return 4 * s.n * groups_of_dense(s) + 8 * s.n;
@@ -90,7 +91,8 @@ memory_plan plan_of(sizes const& s, options const& o, step_options const& resolv
     if ((seeded_by_tree ? 0 : tree) + frontier > plan.step) plan.tree = tree, plan.step = frontier;
   }
   plan.labels = 4 * s.n;
-  plan.clusters = s.k * (8 * s.d * 8 + s.words * (s.workers + 3) + 64);
+  if (o.verify) plan.step += 8 * s.n; // the labels of both sides
+  plan.clusters = s.k * (8 * s.d * 8 + s.words * (s.workers + (o.verify ? 5 : 3)) + 64);
   plan.threads = 0x1p21 * (s.workers - 1);
   if (o.restarts > 1 && !o.centroids) plan.start += plan.labels;
   return plan;

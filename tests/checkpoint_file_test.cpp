@@ -107,7 +107,9 @@ TEST_F(checkpoint_file, damaged) {
   fit();
   o.checkpoint.resume = true;
   std::string const whole = kopse::test::read(file);
-  std::string const damage = file + ": the checkpoint is damaged: its checksum or a number in it cannot be";
+  std::string const damage = file
+                             + ": the checkpoint is damaged: its bytes are not what was written; without the "
+                               "file the fit starts anew";
   std::string const stranger = file + ": this is no checkpoint of a fit, or one of another version of kopse";
   for (std::size_t length = 0; length < whole.size(); length += length < 64 ? 1 : 29) {
     kopse::test::write(file, whole.substr(0, length));
