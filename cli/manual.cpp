@@ -74,8 +74,9 @@ using word_list = std::vector<std::string_view>;
 std::map<std::string, word_list> const& words() {
   auto const list = [](std::span<std::string_view const> all) { return word_list(all.begin(), all.end()); };
   static std::map<std::string, word_list> const all{
-      {"algorithm", list(algorithms())}, {"tree", list(trees())},     {"init", list(inits())},
-      {"empty", {"relocate", "keep"}},   {"bisector", {"on", "off"}}, {"header", {"auto", "yes", "no"}}};
+      {"algorithm", list(algorithms())}, {"tree", list(trees())},      {"init", list(inits())},
+      {"empty", {"relocate", "keep"}},   {"bisector", {"on", "off"}},  {"header", {"auto", "yes", "no"}},
+      {"warm", {"on", "off"}},           {"silhouette", {"on", "off"}}};
   return all;
 }
 
@@ -91,7 +92,7 @@ std::string names_where(CLI::App& app, auto const& wanted) {
   std::map<std::string, int> names;
   for (CLI::App* command : commands_of(app))
     for (CLI::Option const* option : command->get_options())
-      if (option->nonpositional() && option->get_type_size() != 0 && wanted(*option))
+      if (option->nonpositional() && option->get_items_expected_max() > 0 && wanted(*option))
         ++names[all_names(*option, "|")];
   std::vector<std::string> list;
   for (auto const& [name, count] : names) list.push_back(name);
@@ -141,6 +142,12 @@ std::string bash_completion(CLI::App& app) {
 _kopse() {{
   local word=${{COMP_WORDS[COMP_CWORD]}} before=${{COMP_WORDS[COMP_CWORD - 1]}} words=''
   COMPREPLY=()
+  # --option=word is three words here.
+  if [[ $word == '=' ]]; then
+    word=''
+  elif [[ $before == '=' ]]; then
+    before=${{COMP_WORDS[COMP_CWORD - 2]}}
+  fi
   if ((COMP_CWORD == 1)); then
     mapfile -t COMPREPLY < <(compgen -W '{} --help --version' -- "$word")
     return

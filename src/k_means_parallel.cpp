@@ -87,7 +87,9 @@ private:
   std::unique_ptr<assignment_step> make_step(index k) const {
     step_options o;
     o.threads = options_.threads, o.stop = options_.stop;
-    return step_maker<Real>(points_, layout_, o, task_.tree).make(k);
+    step_maker<Real> maker(points_, layout_, o);
+    if (task_.tree) maker.adopt(task_.tree); // known to be of these rows
+    return maker.make(k);
   }
 
   matrix<double> coordinates(std::vector<index> const& rows) const {

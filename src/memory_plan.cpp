@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The tables of docs/algorithms.md as numbers, and what was measured where those say nothing: trees have
-// about 3·n / leaf_size nodes, k-means++ on one takes 52 bytes a row, a thread 2 MiB.
+// about 3·n / leaf_size nodes, cover trees n·d / 25 up to half as many as rows, k-means++ on one takes 52
+// bytes a row, a thread 2 MiB.
 #include "kopse/memory_plan.hpp"
 
 #include <algorithm>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "input_checks.hpp"
+#include "kopse/tree/octree.hpp"
 #include "seeding_methods.hpp"
 
 namespace kopse {
@@ -66,6 +68,27 @@ void widen_for_auto(memory_plan& plan, sizes const& s, double tree, double most_
   plan.step = std::max(frontier, dense + 8 * s.n);
 }
 
+// What a start takes that fits a sample: what is drawn from, the sample, and its fit.
+double sample_bytes(sizes const& s, options const& o, double rows, double each) {
+  options of_sample;
+  of_sample.threads = o.threads;
+  memory_plan const fit = plan_memory(static_cast<index>(rows), static_cast<index>(s.d),
+                                      s.real == sizeof(float), static_cast<index>(s.k), of_sample, true);
+  return each * s.n + rows * (s.d * s.real + 80) + fit.peak();
+}
+
+// On a tree.
+double start_bytes(sizes const& s, options const& o, double groups) {
+  std::string const init = resolve_init(o.init);
+  double const plus_plus = (s.workers > 1 ? 54 : 52) * s.n + 8 * s.nodes;
+  if (init == "k-means||") // squares, labels, and a step of `auto`
+    return std::max(plus_plus,
+                    12 * s.n + std::max(step_bytes(s, "frontier", groups), step_bytes(s, "dense", groups)));
+  double const sample = init == "coreset" ? std::max(10000.0, 20 * s.k) : std::max(10 * s.k, s.n / 100);
+  if ((init != "coreset" && init != "refined") || sample >= s.n) return plus_plus;
+  return std::max(plus_plus, sample_bytes(s, o, sample, init == "refined" ? 8 : 1));
+}
+
 memory_plan plan_of(sizes const& s, options const& o, step_options const& resolved, std::string_view asked,
                     bool by_passes) {
   double const groups = o.groups > 0 ? static_cast<double>(o.groups) : std::max(1.0, std::floor(s.k / 10));
@@ -78,7 +101,7 @@ memory_plan plan_of(sizes const& s, options const& o, step_options const& resolv
   if (seeded_by_tree || (algorithm != "auto" && uses_tree(algorithm))) plan.tree = tree;
   if (algorithm == "line") plan.tree += 18 * s.n;
   if (seeded_by_tree)
-    plan.start = (s.workers > 1 ? 54 : 52) * s.n + 8 * s.nodes;
+    plan.start = start_bytes(s, o, groups);
   else if (by_passes)
     plan.start = 8.5 * s.n; // the squares, and sums by 128
   else if (algorithm == "line")
@@ -104,10 +127,12 @@ memory_plan plan_memory(index n, index d, bool float32, index k, options const& 
   auto const real = static_cast<double>(float32 ? sizeof(float) : sizeof(double));
   auto const leaf = static_cast<double>(std::max<index>(o.leaf_size, 1));
   sizes s{static_cast<double>(n), static_cast<double>(d), static_cast<double>(k), real, 0, 0, 0};
-  s.nodes = std::min(2 * s.n, std::max(1.0, 3 * s.n / leaf));
   s.words = 16 * (s.d + 1);
   step_options resolved = o;
   resolve(resolved);
+  if (resolved.tree == "octree" && uses_tree(resolved.algorithm)) orthant_split::check(d);
+  double const of_rows = resolved.tree == "cover" ? std::clamp(s.d / 25, 3 / leaf, 0.55) : 3 / leaf;
+  s.nodes = std::min(2 * s.n, std::max(1.0, of_rows * s.n));
   int const threads = o.threads == 0 ? worthwhile(0, n, k) : o.threads;
   s.workers = threads == 0 ? resolved.threads : threads;
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cfenv>
+#include <cstdlib>
 #include <exception>
 #include <new>
 #include <optional>
@@ -122,6 +123,29 @@ private:
   int threads_;
 };
 
+// Whether so many threads can be started. oneTBB has no answer to a system that refuses one (a limit on
+// processes or on memory): it ends the program from a thread of its own, or waits for ever.
+bool can_start(int threads) {
+  std::vector<std::thread> tried;
+  bool all = true;
+  std::mutex guard;
+  {
+    std::lock_guard const until_all_are_there(guard);
+    try {
+      while (std::ssize(tried) < threads)
+        tried.emplace_back([&guard] {
+          void* volatile const arena = std::malloc(64); // the address space that a thread's first one takes
+          std::free(arena);
+          std::lock_guard const wait(guard);
+        });
+    } catch (std::exception const&) {
+      all = false;
+    }
+  }
+  for (std::thread& thread : tried) thread.join();
+  return all;
+}
+
 // Where the library was loaded. Threads do not survive a fork, and oneTBB cannot tell: it would wait for them
 // for ever when it is to end.
 pid_t const home = getpid();
@@ -178,6 +202,7 @@ private:
   static void run_in(worker_scope& scope, index blocks, int threads, block_body const& body) {
     if (!scope.pool_ || scope.pool_->threads != threads) {
       scope.pool_.reset();
+      if (!can_start(threads - 1)) return run_by_std_threads(blocks, threads, body);
       scope.pool_ = std::make_unique<worker_scope::pool>(threads);
     }
     scope.pool_->arena.execute([&] { run_here(scope, blocks, body); });

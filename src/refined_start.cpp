@@ -152,6 +152,7 @@ public:
       bool const far = (random.bits(number) & 1) != 0 && !is_zero(squares);
       index const row = far ? by_square.find(share(squares, u), [this](index r) { return mass(r); })
                             : by_weight.find(share(weight, u), [this](index r) { return points_.weight(r); });
+      if (far) give_back(points_.rows, row);
       if (times[row]++ == 0) rows.push_back(row);
     }
     sample<Real> s{matrix<Real>(std::ssize(rows), points_.dims()), {}};
@@ -160,6 +161,7 @@ public:
       double const share_of_squares = is_zero(squares) ? 0 : d2(rows[j]) / all_squares.value();
       double const q = (1 / all_weights.value() + share_of_squares) * all_weights.value(); // q / w, scaled
       s.weights.push_back(static_cast<double>(times[rows[j]]) / q);
+      give_back(points_.rows, rows[j]);
     }
     return s;
   }

@@ -48,6 +48,10 @@ test_completion() {
   expect_words "$(complete_words fit four.csv -k '')" ''
   expect_words "$(complete_words fit four.csv --weights po)" 'points.csv'
   expect_words "$(complete_words fit fo)" 'four.csv'
+  expect_words "$(complete_words fit -q fo)" 'four.csv' # -q, --resume take no value
+  expect_words "$(complete_words fit --resume fo)" 'four.csv'
+  expect_words "$(complete_words choose-k four.csv --warm '')" 'off on'
+  expect_words "$(complete_words fit --algorithm = fro)" 'frontier' # one word to the program, three to bash
   for word in $(complete_words fit -a ''); do
     run fit four.csv -k 1 -q -a "$word" && expect_rc 0
   done

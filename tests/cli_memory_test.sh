@@ -46,4 +46,31 @@ test_tables_that_are_too_large() {
   expect_error 1 'not enough memory: the fit needs about [0-9]+ bytes \(3\.[0-9]+ GiB\), [0-9]+ bytes \(0\.[0-9]+ GiB\) are available$'
 }
 
+# What started it may be large: its memory is not the program's.
+test_large_parent() {
+  rc=0
+  python3 -c 'import os, sys; b = bytearray(b"x") * (200 << 20); os.execv(sys.argv[1], sys.argv[1:])' \
+    "$kopse" fit "$stars" -k 3 --memory 100M -q --stats stats.json >out 2>err || rc=$?
+  expect_rc 0
+  [ "$(stats '["peak_bytes"] < 100 << 20')" = True ] || fail "$(stats '["peak_bytes"]') bytes of a process before"
+}
+
+# Threads that the system refuses are done without.
+test_refused_threads() {
+  local as=() here=$work/anyone
+  [ "$(id -u)" != 0 ] || as=(setpriv --reuid 65534 --clear-groups) # root has no such limit
+  chmod 755 "$work" && mkdir -m 777 "$here" && cp "$kopse" "$here/kopse" && cp "$stars" "$here/stars.npy"
+  run fit "$stars" -k 200 --max-iter 5 --threads 1 -q -o want.npy
+  for limit in '-u 1' '-v 120000' '-v 131500' '-v 160000'; do
+    rm -f "$here/got.npy"
+    rc=0
+    # shellcheck disable=SC2086
+    (cd "$here" && ulimit -c 0 && timeout 600 "${as[@]}" bash -c "ulimit $limit; exec ./kopse fit stars.npy -k 200 --max-iter 5 --threads 8 -q -o got.npy") \
+      >out 2>err || rc=$?
+    [ "$rc" = 0 ] && expect_same want.npy "$here/got.npy"
+    [ "$rc" = 0 ] || expect_error 1 'not enough memory'
+    [ "$rc" = 0 ] || [ "$limit" != '-u 1' ] || fail 'threads are not needed'
+  done
+}
+
 run_tests

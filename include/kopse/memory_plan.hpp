@@ -26,7 +26,7 @@ struct memory_plan {
   double peak() const { return of_points() + clusters + threads + weights; }
   /// With room for what the estimate may be off, of trees most of all: what is held against
   /// options::memory_limit.
-  double ample() const { return peak() + (tree > 0 ? 0.2 : 0.1) * of_points(); }
+  double ample() const { return peak() + (tree > 0 ? 0.2 : 0.1) * of_points() + 0x1p19; }
 };
 
 /// `restarts` > 1: labels of the best run are kept while another is started.
