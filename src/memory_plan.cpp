@@ -79,7 +79,7 @@ double sample_bytes(sizes const& s, options const& o, double rows, double each) 
 
 // On a tree.
 double start_bytes(sizes const& s, options const& o, double groups) {
-  std::string const init = resolve_init(o.init);
+  std::string_view const init = resolve_init(o.init);
   double const plus_plus = (s.workers > 1 ? 54 : 52) * s.n + 8 * s.nodes;
   if (init == "k-means||") // squares, labels, and a step of `auto`
     return std::max(plus_plus,
