@@ -55,19 +55,27 @@ public:
     index const step = std::max<index>(1, rows.rows() / sample), count = rows.rows() / step;
     std::vector<std::pair<double, index>> near(at(count));
     std::vector<double> x(rows.row(of), rows.row(of) + rows.cols());
+    Real const* before = rows.row(0);
     for (index i = 0; i < count; ++i) {
-      near[at(i)] = {squared_distance(rows.row(i * step), x.data(), rows.cols()), i * step};
-      give_back(rows, i * step);
+      Real const* const row = rows.row(i * step);
+      near[at(i)] = {squared_distance(row, x.data(), rows.cols()), i * step};
+      kopse::give_back(before, row, false);
+      before = row;
     }
+    give_back(rows, (count - 1) * step);
+    give_back(rows, of);
     index const some = std::min(count, std::max<index>(8, leaf / step));
     std::nth_element(near.begin(), near.begin() + some - 1, near.end());
     low_ = high_ = x;
-    for (index i = 0; i < some; ++i)
+    for (index i = 0; i < some; ++i) {
+      index const row = near[at(i)].second;
       for (index j = 0; j < rows.cols(); ++j) {
-        double const xj = static_cast<double>(rows(near[at(i)].second, j));
+        auto const xj = static_cast<double>(rows(row, j));
         low_[at(j)] = std::min(low_[at(j)], xj);
         high_[at(j)] = std::max(high_[at(j)], xj);
       }
+      give_back(rows, row);
+    }
   }
 
   // How many of the other centroids are not farther from all of the box than the one nearest to its middle.

@@ -80,13 +80,15 @@ double sample_bytes(sizes const& s, options const& o, double rows, double each) 
 // On a tree.
 double start_bytes(sizes const& s, options const& o, double groups) {
   std::string_view const init = resolve_init(o.init);
-  double const plus_plus = (s.workers > 1 ? 54 : 52) * s.n + 8 * s.nodes;
-  if (init == "k-means||") // squares, labels, and a step of `auto`
-    return std::max(plus_plus,
-                    12 * s.n + std::max(step_bytes(s, "frontier", groups), step_bytes(s, "dense", groups)));
-  double const sample = init == "coreset" ? std::max(10000.0, 20 * s.k) : std::max(10 * s.k, s.n / 100);
-  if ((init != "coreset" && init != "refined") || sample >= s.n) return plus_plus;
-  return std::max(plus_plus, sample_bytes(s, o, sample, init == "refined" ? 8 : 1));
+  if (init == "k-means||") { // squares, labels, a step of `auto`, and what its rounds leave behind
+    double const left = s.d <= 3 ? 0 : 76 * s.n;
+    return 12 * s.n + std::max(step_bytes(s, "frontier", groups), step_bytes(s, "dense", groups)) + left;
+  }
+  if (init == "bisecting") return (16 + s.d) * s.n;
+  double const coreset = std::max(10000.0, 20 * s.k), refined = std::max(10 * s.k, s.n / 100);
+  if (init == "coreset" && coreset < s.n) return sample_bytes(s, o, coreset, 1);
+  if (init == "refined" && refined < s.n) return sample_bytes(s, o, refined, 8);
+  return (s.workers > 1 ? 54 : 52) * s.n + 8 * s.nodes; // k-means++
 }
 
 memory_plan plan_of(sizes const& s, options const& o, step_options const& resolved, std::string_view asked,
