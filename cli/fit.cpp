@@ -53,6 +53,7 @@ load_options check_settings(fit_settings& settings) {
                  {"--checkpoint", settings.fit.checkpoint.file, {".ckpt"}}},
                 settings.data,
                 {{"--weights", settings.weights}, {"--initial-centroids", settings.initial_centroids}});
+  refuse_old_checkpoint(settings.fit.checkpoint);
   return how;
 }
 

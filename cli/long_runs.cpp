@@ -56,8 +56,12 @@ void check_long_run(fit_settings& s) {
       throw usage_error("--checkpoint-every: without effect, as there is no --checkpoint");
     return;
   }
+}
+
+void refuse_old_checkpoint(checkpoint_options const& checkpoint) {
   std::error_code problem; // which reading it will tell
-  if (!checkpoint.resume && std::filesystem::exists(checkpoint.file, problem))
+  if (!checkpoint.file.empty() && !checkpoint.resume
+      && std::filesystem::is_regular_file(checkpoint.file, problem))
     throw error(
         fmt::format("--checkpoint {} is there already: --resume goes on from it; remove it to start anew",
                     checkpoint.file));

@@ -11,6 +11,8 @@ namespace kopse::cli {
 
 /// Finds what cannot be before the data are read; sets settings.fit by the words of the command line.
 void check_long_run(fit_settings& settings);
+/// A checkpoint that is there is not replaced unasked. After the other files are known to be others.
+void refuse_old_checkpoint(checkpoint_options const& checkpoint);
 
 /// While one lives, the first SIGINT or SIGTERM raises a flag in place of ending the program; the second ends
 /// it.

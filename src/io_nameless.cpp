@@ -4,7 +4,6 @@
 
 #include <cerrno>
 #include <cstdlib>
-#include <filesystem>
 #include <utility>
 
 #include <fcntl.h>
@@ -53,13 +52,8 @@ mapped_file::~mapped_file() {
 }
 
 nameless_file::nameless_file() {
-  std::error_code problem;
-  directory_ = std::filesystem::temp_directory_path(problem);
-  if (problem) {
-    char const* const named = std::getenv("TMPDIR");
-    directory_ = named != nullptr ? named : "/tmp";
-    fail(problem.value());
-  }
+  char const* const named = std::getenv("TMPDIR");
+  directory_ = named != nullptr && *named != '\0' ? named : "/tmp";
 #if defined(O_TMPFILE)
   descriptor_ = ::open(directory_.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
   if (descriptor_ >= 0) return;

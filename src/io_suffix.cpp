@@ -80,7 +80,7 @@ file_kind kind_of(std::string const& path, std::string const& named) {
   throw usage_error(
       path + ": " + found
       + "; known are .csv, .tsv, .txt, .npy, .fvecs, .bvecs and .ivecs, each also with .gz or .zst "
-        "behind it");
+        "behind it, and .h5 with :DATASET");
 }
 
 packing packing_of_name(std::string const& path) {

@@ -125,6 +125,7 @@ test_resume_where_there_is_none() {
   run fit four.csv -k 2 --checkpoint four.ckpt --resume && expect_rc 0
   expect_err '^kopse: note: four.ckpt is not there yet: starting from the beginning$'
   run fit four.csv -k 2 --checkpoint four.ckpt && expect_error 1 '--checkpoint four.ckpt is there already: --resume goes on from it'
+  run fit four.csv -k 2 --checkpoint four.csv && expect_error 2 '--checkpoint four.csv would overwrite the data four.csv'
   run fit four.csv -k 3 --checkpoint four.ckpt --resume && expect_error 1 'four.ckpt: the checkpoint is of another fit: k = 2 there, 3 here'
   run fit points.csv -k 2 --checkpoint four.ckpt --resume && expect_error 1 'rows = 4 there, 3000 here; columns = 1 there, 3 here'
   head -c 100 four.ckpt >half.ckpt
