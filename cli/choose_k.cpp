@@ -11,6 +11,7 @@
 #include "cli.hpp"
 #include "kopse/seeding.hpp"
 #include "progress.hpp"
+#include "ranks.hpp"
 
 namespace kopse::cli {
 namespace {
@@ -113,6 +114,7 @@ std::string run_x_means(choose_settings const& s, table const& data, std::vector
 }
 
 void run_choose_k(choose_settings& s) {
+  refuse_ranks("kopse choose-k");
   load_options const how = check_settings(s);
   progress watcher(s.quiet, false);
   stopwatch const watch;

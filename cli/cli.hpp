@@ -16,6 +16,9 @@ class App;
 
 namespace kopse::cli {
 
+/// All of the program: its exit code, once everything is told.
+int run_program(int argc, char** argv);
+
 void add_fit(CLI::App& app);
 void add_predict(CLI::App& app);
 void add_info(CLI::App& app);

@@ -13,6 +13,7 @@
 
 #include "cli.hpp"
 #include "help.hpp"
+#include "ranks.hpp"
 
 namespace kopse::cli {
 namespace fs = std::filesystem;
@@ -39,11 +40,13 @@ void refuse_empty_values(CLI::App& app) {
 }
 
 void print(std::string_view text) {
+  if (!speaks()) return;
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0)
     throw error(fmt::format("cannot write to the standard output: {}", std::strerror(errno)));
 }
 
 void complain(std::string_view text) {
+  if (!speaks()) return;
   std::string const line = fmt::format("kopse: {}\n", text);
   std::fwrite(line.data(), 1, line.size(), stderr); // where stderr is closed there is nobody left to tell
 }

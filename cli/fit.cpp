@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
+#include <csignal>
 #include <filesystem>
 
 #include "format.hpp"
@@ -15,6 +16,7 @@
 #include "long_runs.hpp"
 #include "memory.hpp"
 #include "progress.hpp"
+#include "ranks.hpp"
 #include "report.hpp"
 #include "stats.hpp"
 
@@ -46,6 +48,8 @@ load_options check_settings(fit_settings& settings) {
     how.memory = memory_of_rows(settings.memory_limit);
   }
   check_long_run(settings);
+  if (!settings.report.empty()) refuse_ranks("--report");
+  if (!speaks()) return how; // the first rank alone writes
   check_outputs({{"--centroids-out", settings.centroids_out},
                  {"--labels-out", settings.labels_out, {}, content::labels},
                  {"--stats", settings.stats, {".json"}},
@@ -78,15 +82,15 @@ std::vector<std::string> column_names(table const& data, load_options const& how
 }
 
 void write_outputs(fit_settings const& settings, run_record& run, table const& data) {
+  if (!settings.stats.empty())
+    run.pass_seconds = largest_of_ranks(measure_pass(data, run.threads, settings.memory_limit == 0));
+  if (!speaks()) return;
   stopwatch const watch;
   output_files out;
   if (!settings.centroids_out.empty()) out.save(settings.centroids_out, run.result.centroids);
   if (!settings.labels_out.empty()) out.save(settings.labels_out, std::span<label const>(run.result.labels));
   run.write_seconds = watch.seconds();
-  if (!settings.stats.empty()) {
-    run.pass_seconds = measure_pass(data, run.threads, settings.memory_limit == 0);
-    out.save_text(settings.stats, stats(run).dump(2) + "\n");
-  }
+  if (!settings.stats.empty()) out.save_text(settings.stats, stats(run).dump(2) + "\n");
   if (!settings.report.empty()) out.save_text(settings.report, report_html(run, data));
   out.commit();
 }
@@ -165,26 +169,30 @@ template <class Work> result with_checkpoint(fit_settings& settings, progress& w
     tell(fmt::format("note: {} is not there yet: starting from the beginning", checkpoint.file));
   signal_watch const watch;
   settings.fit.stop = watch.flag();
+  int signal = SIGTERM; // where another rank has taken one
   try {
     result done = work();
-    if (watch.signal() == 0) return done;
+    signal = static_cast<int>(largest_of_ranks(watch.signal()));
+    if (signal == 0) return done;
     tell(fmt::format("interrupted: the checkpoint {} is of the whole run", checkpoint.file));
   } catch (interrupted const& stopped) {
+    if (watch.signal() != 0) signal = watch.signal();
     tell(stopped.what());
   }
-  throw ended_by_signal{watch.signal()};
+  throw ended_by_signal{signal};
 }
 
 /// Runs the fit on data of either type; the observer lives only as long as the call.
-result run_fit(fit_settings& settings, table const& data, std::vector<double> const& weights,
+result run_fit(fit_settings& settings, share const& data, std::vector<double> const& weights,
                progress& watcher) {
   settings.fit.on_iteration = [&watcher](index iteration, iteration_record const& record) {
     watcher(iteration, record);
   };
-  watcher.start(data.rows(), settings.k, settings.fit.restarts);
+  watcher.start(data.all, settings.k, settings.fit.restarts);
   auto const work = [&] {
-    return data.visit(
-        [&](auto const& rows) { return fit(point_set(rows, std::span(weights)), settings.k, settings.fit); });
+    return data.rows.visit([&](auto const& rows) {
+      return fit(point_set(rows, std::span(weights)), settings.k, settings.fit, ranks());
+    });
   };
   return settings.fit.checkpoint.file.empty() ? work() : with_checkpoint(settings, watcher, work);
 }
@@ -192,29 +200,34 @@ result run_fit(fit_settings& settings, table const& data, std::vector<double> co
 } // namespace
 
 void run_fit_command(fit_settings& settings) {
-  load_options const how = check_settings(settings);
+  if (!speaks()) settings.quiet = true;
+  load_options how = check_settings(settings);
+  if (ranks().parts() > 1 && settings.fit.threads == 0)
+    how.threads = settings.fit.threads = threads_of_rank();
   progress watcher(settings.quiet, settings.verbose);
   stopwatch const watch;
   watcher.phase("reading " + settings.data.name());
   std::vector<std::string> notes;
-  table data = load_data(settings.data, how, notes);
+  share data = load_share(settings.data, how, notes);
   if (settings.fit.spherical) {
-    data = of_unit_length(settings.data.name(), data, how.threads, how.memory);
+    data.rows = of_unit_length(settings.data.name(), data.rows, how.threads, how.memory);
     if (settings.verbose)
       notes.push_back(fmt::format("note: {}: rows were divided by their lengths", settings.data.name()));
   }
-  std::vector<double> const weights = load_weights(settings.weights, how);
+  std::vector<double> const weights = weights_of_share(settings.weights, how, data);
   if (!settings.initial_centroids.empty())
-    settings.fit.centroids = starting_centroids(settings.initial_centroids, settings.k, data.cols(), notes);
+    settings.fit.centroids =
+        starting_centroids(settings.initial_centroids, settings.k, data.rows.cols(), notes);
 
   run_record run;
   run.data = settings.data.name();
-  run.n = data.rows();
-  run.d = data.cols();
+  run.n = data.all;
+  run.d = data.rows.cols();
   run.k = settings.k;
-  run.columns = column_names(data, how);
+  run.columns = column_names(data.rows, how);
   run.seed = settings.fit.seed;
   run.threads = settings.fit.threads == 0 ? available_threads() : settings.fit.threads;
+  run.rows_per_rank = data.per_rank;
   run.restarts = settings.fit.restarts;
   run.spherical = settings.fit.spherical;
   run.load_seconds = watch.seconds();
@@ -224,14 +237,16 @@ void run_fit_command(fit_settings& settings) {
 
   run.memory_limit = static_cast<index>(settings.memory_limit);
   if (settings.memory_limit > 0)
-    run.predicted_bytes = keep_within(settings, data, !weights.empty());
+    run.predicted_bytes = keep_within(settings, data.rows, !weights.empty());
   else
-    run.predicted_bytes = predict_memory(settings, data, !weights.empty());
+    run.predicted_bytes = predict_memory(settings, data.rows, !weights.empty());
   settings.fit.time_limit = std::max(0.0, settings.fit.time_limit - watch.seconds());
   run.result = run_fit(settings, data, weights, watcher);
-  run.peak_bytes = peak_memory();
+  run.peak_bytes = static_cast<index>(largest_of_ranks(static_cast<double>(peak_memory())));
   watcher.phase("writing");
-  write_outputs(settings, run, data);
+  if (!settings.labels_out.empty() || !settings.report.empty())
+    run.result.labels = all_labels(std::move(run.result.labels), data);
+  write_outputs(settings, run, data.rows);
   watcher.clear();
   for (std::string const& warning : run.result.warnings) complain("warning: " + warning);
   if (!settings.quiet) print(summary(settings, run));

@@ -13,6 +13,7 @@
 #include "kopse/assignment_step.hpp"
 #include "kopse/exact_sum.hpp"
 #include "kopse/parallel.hpp"
+#include "ranks.hpp"
 #include "stats.hpp"
 
 namespace kopse::cli {
@@ -121,6 +122,7 @@ nlohmann::ordered_json data_json(table const& data, std::vector<column_summary> 
 }
 
 void run_info(info_settings const& settings) {
+  refuse_ranks("kopse info");
   load_options how = settings.data.options();
   how.threads = settings.threads;
   if (!settings.tree.empty()) choose("--tree", settings.tree, trees());

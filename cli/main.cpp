@@ -1,106 +1,54 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// kopse fit | predict | seed | choose-k | info: dispatch, exit codes, signals.
-#include <CLI/CLI.hpp>
+// The program. Where mpirun has started several of it, kopse-mpi takes its place: the same with MPI, whose
+// libraries take tens of milliseconds to load, which nobody else should wait for.
 #include <fmt/format.h>
 
-#include <csignal>
+#include <charconv>
+#include <cstdlib>
+#include <filesystem>
+#include <string_view>
+
 #include <unistd.h>
 
 #include "cli.hpp"
-#include "help.hpp"
-#include "kopse/core.hpp"
-#include "long_runs.hpp"
-#include "manual.hpp"
-#include "progress.hpp"
 
 namespace {
 
-using namespace kopse;
-
-/// Ends at once, in any phase, but for a fit that leaves a checkpoint first: outputs appear by renaming, so
-/// only temporary files are to be cleared away.
-/// Everything called here may be called in a signal handler.
-extern "C" void end_by_signal(int signal) {
-  if (cli::take_signal(signal)) return;
-  remove_unfinished_files();
-  cli::end_progress_line();
-  _exit(128 + signal);
+/// A number that mpirun has left in the environment, or -1.
+int number_of(char const* variable) {
+  char const* const text = std::getenv(variable);
+  int value = -1;
+  if (text != nullptr) std::from_chars(text, text + std::string_view(text).size(), value);
+  return value;
 }
 
-/// A page of a mapped file that cannot be had: the file was cut short, or its disk fails.
-extern "C" void end_by_lost_page(int) {
-  static constexpr std::string_view text = "kopse: a file cannot be read to its end any more: it was cut "
-                                           "short while it was in use, or its disk fails\n";
-  remove_unfinished_files();
-  cli::end_progress_line();
-  [[maybe_unused]] ssize_t const told = write(STDERR_FILENO, text.data(), text.size());
-  _exit(1);
+/// The first that is there of what Open MPI, MPICH and their relatives say.
+int first_number(std::initializer_list<char const*> variables) {
+  for (char const* variable : variables)
+    if (int const value = number_of(variable); value >= 0) return value;
+  return -1;
 }
 
-void handle_signals() {
-  struct sigaction action = {};
-  sigemptyset(&action.sa_mask);
-  sigaddset(&action.sa_mask, SIGINT);
-  sigaddset(&action.sa_mask, SIGTERM);
-  action.sa_handler = end_by_signal;
-  sigaction(SIGINT, &action, nullptr);
-  sigaction(SIGTERM, &action, nullptr);
-  action.sa_handler = end_by_lost_page;
-  sigaction(SIGBUS, &action, nullptr);
-  std::signal(SIGPIPE, SIG_IGN); // writing then fails with EPIPE, which print() reports
-  std::signal(SIGXFSZ, SIG_IGN); // and with EFBIG past the limit on file sizes (ulimit -f)
-}
-
-int run(int argc, char** argv) {
-  CLI::App app{"Exact k-means for many points and many clusters.", "kopse"};
-  cli::add_help_and_version(app, "kopse COMMAND [OPTIONS]");
-  app.footer("kopse COMMAND --help explains a command.\n\n"
-             "Exit codes: 0 done, 1 failed, 2 wrong command line, 130 interrupted.");
-  cli::add_fit(app);
-  cli::add_predict(app);
-  cli::add_seed(app);
-  cli::add_choose_k(app);
-  cli::add_info(app);
-  cli::refuse_empty_values(app);
-  if (argc <= 1) {
-    cli::print(app.help());
-    return 0;
-  }
-  // For those who package the program, as CMakeLists.txt does: --help does not tell of them.
-  std::string_view const only = argc == 2 ? argv[1] : "";
-  if (only == "--man-page" || only == "--bash-completion") {
-    cli::print(only == "--man-page" ? cli::man_page(app) : cli::bash_completion(app));
-    return 0;
-  }
-  try {
-    app.parse(argc, argv);
-    return 0;
-  } catch (CLI::CallForHelp const&) {
-    cli::print(app.help());
-  } catch (CLI::CallForVersion const& version_text) {
-    cli::print(fmt::format("{}\n", version_text.what()));
-  } catch (CLI::ParseError const& error) {
-    cli::complain(cli::sentence(app, error));
-    return 2;
-  }
-  return 0;
+/// Returns only if it is not there.
+void become_kopse_mpi(char** argv) {
+  std::error_code problem;
+  auto const here = std::filesystem::read_symlink("/proc/self/exe", problem);
+  if (!problem) execv((here.parent_path() / "kopse-mpi").c_str(), argv);
 }
 
 } // namespace
 
 int main(int argc, char** argv) {
-  handle_signals();
-  try {
-    return run(argc, argv);
-  } catch (kopse::cli::ended_by_signal const& end) {
-    return 128 + end.signal;
-  } catch (kopse::usage_error const& error) {
-    kopse::cli::complain(error.what());
-    return 2;
-  } catch (std::bad_alloc const&) {
-    kopse::cli::complain("not enough memory");
-  } catch (std::exception const& error) {
-    kopse::cli::complain(error.what());
+  if (int const ranks = first_number({"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"}); ranks > 1) {
+    become_kopse_mpi(argv);
+    if (first_number({"OMPI_COMM_WORLD_RANK", "PMI_RANK"}) <= 0)
+      kopse::cli::complain(fmt::format(
+          "mpirun has started {} processes, but this kopse was built without MPI, and each would do the "
+          "same; "
+          "it needs an MPI when it is built, on Debian the packages libopenmpi-dev and openmpi-bin, and "
+          "kopse-mpi beside it when it is run",
+          ranks));
+    return 1;
   }
-  return 1;
+  return kopse::cli::run_program(argc, argv);
 }

@@ -7,6 +7,7 @@
 
 #include "cli.hpp"
 #include "kopse/kmeans.hpp"
+#include "ranks.hpp"
 
 namespace kopse::cli {
 namespace {
@@ -19,6 +20,7 @@ struct predict_settings {
 };
 
 void run_predict(predict_settings const& settings) {
+  refuse_ranks("kopse predict");
   if (settings.centroids.empty()) throw usage_error("predict needs --centroids FILE");
   if (settings.labels_out.empty()) throw usage_error("predict needs --labels-out FILE");
   load_options how = settings.data.options();

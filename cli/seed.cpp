@@ -9,6 +9,7 @@
 
 #include "cli.hpp"
 #include "kopse/seeding.hpp"
+#include "ranks.hpp"
 
 namespace kopse::cli {
 namespace {
@@ -62,6 +63,7 @@ void write_outputs(seed_settings const& settings, table const& data, seeding_res
 }
 
 void run_seed(seed_settings& settings) {
+  refuse_ranks("kopse seed");
   load_options const how = check_settings(settings);
   stopwatch const watch;
   std::vector<std::string> notes;

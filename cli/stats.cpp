@@ -112,6 +112,7 @@ index peak_memory() {
 }
 
 double measure_pass(table const& data, int threads, bool may_copy) {
+  if (data.rows() == 0) return 0;
   return data.visit([&](auto const& rows) { return pass_over(rows, threads, may_copy); });
 }
 
@@ -125,6 +126,8 @@ nlohmann::ordered_json stats(run_record const& run) {
                               {"spherical", run.spherical},
                               {"seed", run.seed},
                               {"threads", run.threads},
+                              {"ranks", run.rows_per_rank.size()},
+                              {"rows_per_rank", run.rows_per_rank},
                               {"iterations", r.iterations},
                               {"converged", r.converged()},
                               {"reason", name(r.reason)},

@@ -17,6 +17,7 @@ struct run_record {
   index n = 0, d = 0, k = 0;
   std::uint64_t seed = 0;
   int threads = 1;
+  std::vector<index> rows_per_rank; ///< one number where mpirun has no part in it
   index restarts = 1;
   bool spherical = false;
   kopse::result result;

@@ -36,6 +36,7 @@ void require_known(std::string_view what, std::string_view name, std::span<std::
 cluster_sums& cluster_sums::operator+=(cluster_sums const& other) {
   sums += other.sums;
   labels_changed += other.labels_changed;
+  work += other.work;
   return *this;
 }
 

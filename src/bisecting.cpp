@@ -55,7 +55,7 @@ void bisect(node_splitter const& splitter, std::vector<cluster_part>& clusters, 
 }
 
 template <class Real> seeding_result bisecting_start(seeding_task<Real> const& task) {
-  auto const& [points, tree, k, o] = task;
+  auto const& [points, tree, k, o, partitions] = task;
   random_stream const random(o.seed, static_cast<std::uint32_t>(o.restart));
   sum_layout const layout = summarise(points, false, o.threads).layout();
   auto const splitter = tree_access<Real>::get(tree)->make_splitter(points, layout, o.threads, o.stop);

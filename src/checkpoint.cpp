@@ -9,18 +9,22 @@
 #include <filesystem>
 
 #include "fingerprint.hpp"
+#include "io_formats.hpp"
 #include "kopse/io.hpp"
 #include "kopse/seeding.hpp"
 
 namespace kopse {
 
-template <class Real> fit_identity identify(point_set<Real> const& points, index k, options const& o) {
+template <class Real>
+fit_identity identify(point_set<Real> const& points, index k, options const& o, whole_data const& whole,
+                      reduction& all) {
   fit_identity of;
-  of.rows = points.size(), of.cols = points.dims(), of.clusters = k;
+  of.rows = whole.rows, of.cols = points.dims(), of.clusters = k;
   of.float32 = sizeof(Real) == sizeof(float);
-  of.weighted = !points.weights.empty();
-  of.row_hash = hash_of(points.rows, o.threads);
-  of.weight_hash = hash_of(points.weights);
+  of.weighted = whole.weighted;
+  index const first = all.parts() > 1 ? whole.first : 0;
+  of.row_hash = sum_of(hash_of(points.rows, o.threads, first), all);
+  of.weight_hash = sum_of(hash_of(points.weights, first), all);
   if (o.centroids)
     of.start_hash = hash_of(o.centroids->view(), 1);
   else
@@ -29,8 +33,9 @@ template <class Real> fit_identity identify(point_set<Real> const& points, index
   of.keep_empty = o.empty == empty_policy::keep, of.spherical = o.spherical;
   return of;
 }
-template fit_identity identify(point_set<float> const&, index, options const&);
-template fit_identity identify(point_set<double> const&, index, options const&);
+template fit_identity identify(point_set<float> const&, index, options const&, whole_data const&, reduction&);
+template fit_identity identify(point_set<double> const&, index, options const&, whole_data const&,
+                               reduction&);
 
 void check_short(options const& o) {
   if (!o.checkpoint.file.empty() || o.checkpoint.resume
@@ -54,14 +59,15 @@ checkpoint_keeper::checkpoint_keeper(checkpoint_options const& options, fit_iden
   check_save_text(options.file);
 }
 
-std::optional<checkpoint> checkpoint_keeper::resume() {
+std::optional<std::string> checkpoint_keeper::bytes() const {
   if (!options_.resume || !is_there(options_.file)) return {};
-  checkpoint state = load_checkpoint(options_.file, of_);
+  return std::string(io::mapped_file(options_.file).bytes());
+}
+
+void checkpoint_keeper::go_on(checkpoint const& from) {
   there_ = true;
-  restart_ = state.now.restart, iteration_ = state.started ? state.iteration : -1;
+  restart_ = from.now.restart, iteration_ = from.started ? from.iteration : -1;
   written_at_ = std::chrono::steady_clock::now();
-  if (options_.on_resume) options_.on_resume(restart_, state.iteration);
-  return state;
 }
 
 bool checkpoint_keeper::due(bool must) {

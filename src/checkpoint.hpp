@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "kopse/kmeans.hpp"
+#include "partitions.hpp"
 
 namespace kopse {
 
@@ -25,7 +26,9 @@ struct fit_identity {
 };
 
 /// The weights as the user gave them.
-template <class Real> fit_identity identify(point_set<Real> const& points, index k, options const& o);
+template <class Real>
+fit_identity identify(point_set<Real> const& points, index k, options const& o, whole_data const& whole,
+                      reduction& all);
 
 /// Throws usage_error where a checkpoint or a limit of time is asked for: of calls that make many fits.
 void check_short(options const& o);
@@ -55,8 +58,8 @@ struct checkpoint {
 void save_checkpoint(std::string const& path, fit_identity const& of, phase_seconds const& seconds,
                      result const* best, restart_state const& now, run_point const* point);
 
-/// Throws error if it cannot be read, is damaged, or is of another fit, naming what differs.
-checkpoint load_checkpoint(std::string const& path, fit_identity const& of);
+/// What bytes of the file say. Throws error if they are damaged, or of another fit, naming what differs.
+checkpoint read_checkpoint(std::string const& path, std::string_view bytes, fit_identity const& of);
 
 /// Writes the file when it is due.
 class checkpoint_keeper {
@@ -64,7 +67,8 @@ public:
   /// Throws error for a file that is there, but is not to be resumed, or could not be written.
   checkpoint_keeper(checkpoint_options const& options, fit_identity of);
 
-  std::optional<checkpoint> resume(); ///< what is in the file, if it is there and asked for
+  std::optional<std::string> bytes() const; ///< of the file, if it is there and to be resumed
+  void go_on(checkpoint const& from);       ///< which is what the file holds
 
   /// Writes, unless the file knows it already, if it is due or `must`. Throws where the first write fails.
   void offer(phase_seconds const& seconds, result const* best, restart_state const& now,

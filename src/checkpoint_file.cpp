@@ -14,7 +14,7 @@ namespace kopse {
 
 namespace {
 
-constexpr std::uint64_t first_word = 0x316b636573706f6b; // "kopseck1"
+constexpr std::uint64_t first_word = 0x326b636573706f6b; // "kopseck2"
 
 class word_writer {
 public:
@@ -54,7 +54,7 @@ private:
 
 class word_reader {
 public:
-  explicit word_reader(io::mapped_file const& file) : path_(file.path()), bytes_(file.bytes()) {
+  word_reader(std::string const& path, std::string_view bytes) : path_(path), bytes_(bytes) {
     if (bytes_.size() < 8 || word_at(0) != first_word)
       throw error(path_ + ": this is no checkpoint of a fit, or one of another version of kopse");
     hasher hash;
@@ -278,9 +278,8 @@ void save_checkpoint(std::string const& path, fit_identity const& of, phase_seco
   file.put_in_place();
 }
 
-checkpoint load_checkpoint(std::string const& path, fit_identity const& of) {
-  io::mapped_file const file(path);
-  word_reader in(file);
+checkpoint read_checkpoint(std::string const& path, std::string_view bytes, fit_identity const& of) {
+  word_reader in(path, bytes);
   fit_identity const there = get_identity(in);
   if (std::string const different = differences(there, of); !different.empty())
     throw error(path + ": the checkpoint is of another fit: " + different);

@@ -65,6 +65,8 @@ exact_sum& exact_sum::operator+=(exact_sum const& other) {
   return *this;
 }
 
+void exact_sum::add(std::span<word const> words) { fixed_point::add(words_, words, false); }
+
 double exact_sum::value() const { return fixed_point::to_double({words_.begin(), words_.end()}, smallest); }
 
 void bit_range::add(double x) {
@@ -113,6 +115,11 @@ template void exact_sums::add<double>(index, double const*, double, int);
 void exact_sums::add(index row, exact_sums const& other, index other_row, int sign) {
   add_cells(cell(row, 0), other.cell(other_row, 0), static_cast<std::size_t>(layout_.words),
             static_cast<std::size_t>(layout_.columns()), sign < 0);
+}
+
+void exact_sums::add(index row, std::span<word const> words) {
+  add_cells(cell(row, 0), words.data(), static_cast<std::size_t>(layout_.words),
+            static_cast<std::size_t>(layout_.columns()), false);
 }
 
 exact_sums& exact_sums::operator+=(exact_sums const& other) {
@@ -169,6 +176,18 @@ void exact_sums::mean(index row, double* mean) const {
 
 // Squares are multiples of 2^-2148 below 2^2048; 62 bits more for the count: 67 words, and one for the sign.
 exact_variance::exact_variance() : squares_(68) {}
+
+exact_variance::exact_variance(std::span<word const> words)
+    : count_(static_cast<index>(words[0])), squares_(words.begin() + 36, words.begin() + word_count) {
+  sum_.add(words.subspan(1, 35));
+}
+
+std::vector<word> exact_variance::words() const {
+  std::vector<word> all{static_cast<word>(count_)};
+  all.insert(all.end(), sum_.words_.begin(), sum_.words_.end());
+  all.insert(all.end(), squares_.begin(), squares_.end());
+  return all;
+}
 
 void exact_variance::add(double x) {
   ++count_;

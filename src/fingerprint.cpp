@@ -1,35 +1,41 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "fingerprint.hpp"
 
-#include <vector>
+#include <atomic>
 
 #include "kopse/parallel.hpp"
 
 namespace kopse {
 
-template <class Real> std::uint64_t hash_of(matrix_view<Real> rows, int threads) {
-  constexpr index block = 4096;
-  std::vector<std::uint64_t> blocks(static_cast<std::size_t>((rows.rows() + block - 1) / block));
-  for_blocks(rows.rows(), block, threads, [&](index first, index last) {
-    hasher hash;
-    by_pages(rows, first, last, [&](index a, index b) {
-      for (index i = a; i < b; ++i)
+template <class Real> std::uint64_t hash_of(matrix_view<Real> rows, int threads, index first) {
+  std::atomic<std::uint64_t> sum = 0;
+  for_blocks(rows.rows(), 4096, threads, [&](index from, index to) {
+    std::uint64_t of_block = 0;
+    by_pages(rows, from, to, [&](index a, index b) {
+      for (index i = a; i < b; ++i) {
+        hasher hash;
+        hash.add(static_cast<std::uint64_t>(first + i));
         for (index j = 0; j < rows.cols(); ++j) hash.add(rows(i, j));
+        of_block += hash.value();
+      }
     });
-    blocks[static_cast<std::size_t>(first / block)] = hash.value();
+    sum += of_block;
   });
-  hasher all;
-  for (std::uint64_t const one : blocks) all.add(one);
-  return all.value();
+  return sum;
 }
 
-template std::uint64_t hash_of(matrix_view<float>, int);
-template std::uint64_t hash_of(matrix_view<double>, int);
+template std::uint64_t hash_of(matrix_view<float>, int, index);
+template std::uint64_t hash_of(matrix_view<double>, int, index);
 
-std::uint64_t hash_of(std::span<double const> values) {
-  hasher hash;
-  for (double const value : values) hash.add(value);
-  return hash.value();
+std::uint64_t hash_of(std::span<double const> values, index first) {
+  std::uint64_t sum = 0;
+  for (double const value : values) {
+    hasher hash;
+    hash.add(static_cast<std::uint64_t>(first++));
+    hash.add(value);
+    sum += hash.value();
+  }
+  return sum;
 }
 
 } // namespace kopse

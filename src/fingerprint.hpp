@@ -25,8 +25,9 @@ private:
   std::uint64_t hash_ = 0x6b6f707365; // "kopse"
 };
 
-/// Of the bits of all values, row after row; the same for any number of threads. One pass over the rows.
-template <class Real> std::uint64_t hash_of(matrix_view<Real> rows, int threads);
-std::uint64_t hash_of(std::span<double const> values);
+/// Of the bits of all values and the numbers of their rows, from `first` on. Those of partitions add up (in
+/// 64 bits), so it is the same for any cut of the rows. One pass over them.
+template <class Real> std::uint64_t hash_of(matrix_view<Real> rows, int threads, index first = 0);
+std::uint64_t hash_of(std::span<double const> values, index first = 0);
 
 } // namespace kopse

@@ -11,6 +11,7 @@
 #include "kopse/kmeans.hpp"
 #include "kopse/memory_plan.hpp"
 #include "memory.hpp"
+#include "partitions.hpp"
 #include "seeding_methods.hpp"
 #include "step_common.hpp"
 #include "verify.hpp"
@@ -83,6 +84,12 @@ void add_warnings(result& r, index k, bool weighted, options const& o, index unm
     r.warnings.push_back("starting centroids were given: one run in place of " + std::to_string(o.restarts));
 }
 
+[[noreturn]] void refuse_start(std::string const& init) {
+  throw usage_error(
+      "init '" + init
+      + "' is for rows in one place: expected k-means++, k-means||, random or starting centroids");
+}
+
 seeding_options of_seeding(options const& o) {
   seeding_options s;
   s.init = o.init, s.seed = o.seed, s.candidates = o.candidates, s.threads = o.threads, s.stop = o.stop;
@@ -119,8 +126,8 @@ double least_memory(point_set<Real> const& points, index k, options o, built_tre
 // One fit. What is prepared once are members; each restart is a run.
 template <class Real> class fitting {
 public:
-  fitting(point_set<Real> points, index k, options o, built_tree<Real> const& tree)
-      : points_(points), k_(k), o_(std::move(o)) {
+  fitting(point_set<Real> points, index k, options o, built_tree<Real> const& tree, reduction& all)
+      : points_(points), k_(k), o_(std::move(o)), all_(all) {
     if (o_.time_limit < infinity)
       deadline_ = clock::now()
                   + std::chrono::duration_cast<clock::duration>(
@@ -137,7 +144,7 @@ public:
       if (!cut_short_ && keeper_) end_restart();
       break;
     }
-    if (best_.labels.empty()) find_labels();
+    if (!labelled_) find_labels();
     return finished();
   }
 
@@ -145,7 +152,7 @@ private:
   using clock = std::chrono::steady_clock;
   static constexpr double longest_limit = 1e9; // seconds; a clock that counts nanoseconds ends at 9e9
 
-  bool late() const { return deadline_ && clock::now() >= *deadline_; }
+  bool late() { return deadline_ && all_.any(clock::now() >= *deadline_); }
 
   void prepare(built_tree<Real> const& tree) {
     o_.threads = worthwhile(o_.threads, points_.size(), k_);
@@ -153,15 +160,18 @@ private:
     starting_ = of_seeding(o_);
     if (o_.algorithm == "auto")
       starting_.tree = o_.tree, starting_.leaf_size = o_.leaf_size; // it may take that
-    check(points_.size(), points_.dims(), k_, o_);
+    whole_ = join(points_, k_, o_, all_);
+    points_.offset = whole_.first;
+    check(whole_.rows, points_.dims(), k_, o_);
+    if (all_.parts() > 1 && !o_.centroids && !spreads(starting_.init)) refuse_start(starting_.init);
     bool const by_passes = keep_within_limit();
     require_memory_of_fit(least_memory(points_, k_, o_, tree), 0x1p23 * (o_.threads - 1)); // stacks
-    validate(points_, o_.threads);
+    validate_part(points_, o_.threads);
     if (o_.spherical) check_unit_length(points_, o_.threads);
     if (!o_.checkpoint.file.empty()) take_up();
-    weights_ = scaled(points_.weights, exponent_);
-    if (!weights_.empty()) points_.weights = weights_;
-    data_summary const summary = summarise(points_, o_.tol > 0, o_.threads);
+    if (whole_.weighted) scale_weights();
+    data_summary summary = summarise(points_, o_.tol > 0, o_.threads);
+    all_.merge(summary);
     for (exact_variance const& v : summary.variance) mean_variance_ += v.value();
     mean_variance_ /= static_cast<double>(points_.dims());
     layout_ = summary.layout();
@@ -169,8 +179,15 @@ private:
     maker_.emplace(points_, layout_, o_, tree);
     maker_->build();
     if (by_passes) return;
-    seeding_tree_ = tree_to_seed(points_.rows, maker_->tree(), tree, o_, starting_);
+    if (points_.size() > 0) seeding_tree_ = tree_to_seed(points_.rows, maker_->tree(), tree, o_, starting_);
     maker_->adopt(seeding_tree_);
+  }
+
+  void scale_weights() {
+    double const largest = largest_of(largest_of(points_.weights), all_);
+    if (largest == 0) refuse_weights_of_zero();
+    weights_ = scaled(points_.weights, largest, exponent_);
+    if (!weights_.empty()) points_.weights = weights_;
   }
 
   // What fits takes the place of the algorithm. Returns whether k-means++ is to do without a tree.
@@ -184,11 +201,15 @@ private:
     return plan.by_passes;
   }
 
-  // What the file knows of this fit.
+  // What the file knows of this fit. The first partition has it, and tells the others.
   void take_up() {
-    keeper_.emplace(o_.checkpoint, identify(points_, k_, o_));
-    from_ = keeper_->resume();
-    if (!from_) return;
+    fit_identity const of = identify(points_, k_, o_, whole_, all_);
+    if (all_.part() == 0) keeper_.emplace(o_.checkpoint, of);
+    auto const bytes = that_of_first(keeper_ ? keeper_->bytes() : std::nullopt, all_);
+    if (!bytes) return;
+    from_ = read_checkpoint(o_.checkpoint.file, *bytes, of);
+    if (keeper_) keeper_->go_on(*from_);
+    if (o_.checkpoint.on_resume) o_.checkpoint.on_resume(from_->now.restart, from_->iteration);
     resumed_ = {from_->now.restart, from_->iteration};
     seconds_ = from_->seconds;
     now_ = from_->now;
@@ -223,10 +244,9 @@ private:
     stopwatch const watch(seconds_.iterate);
     step_ = maker_->make(k_);
     if (o_.verify) step_ = make_verifying(std::move(step_), points_, layout_, k_, o_);
-    reduction alone;
     driver_options const how = driving();
-    run_result run = from_ ? resume(*step_, layout_, from_->point(), mean_variance_, how, alone)
-                           : iterate(*step_, layout_, std::move(start), mean_variance_, how, alone);
+    run_result run = from_ ? resume(*step_, layout_, from_->point(), mean_variance_, how, all_)
+                           : iterate(*step_, layout_, std::move(start), mean_variance_, how, all_);
     cut_short_ = run.reason == stop_reason::time_limit;
     if (!any_ || run.inertia < best_.inertia) {
       static_cast<run_result&>(best_) = std::move(run);
@@ -247,7 +267,7 @@ private:
     now_.warnings.clear();
     if (o_.centroids) return *o_.centroids;
     try {
-      seeding_result start = seed_checked<Real>({points_, seeding_tree_, k_, starting_});
+      seeding_result start = seed_checked<Real>({points_, seeding_tree_, k_, starting_, &all_});
       now_.warnings = std::move(start.warnings);
       return std::move(start.centroids);
     } catch (interrupted const&) {
@@ -287,6 +307,7 @@ private:
   void take_labels() {
     best_.labels.resize(static_cast<std::size_t>(points_.size()));
     step_->labels(best_.labels);
+    labelled_ = true;
   }
 
   result finished() {
@@ -299,7 +320,7 @@ private:
     if (o_.algorithm != "auto" || std::any_of(best_.choices.begin(), best_.choices.end(), of_tree))
       best_.tree = maker_->tree().name();
     best_.resumed = resumed_;
-    add_warnings(best_, k_, !points_.weights.empty(), o_, unmade_);
+    add_warnings(best_, k_, whole_.weighted, o_, unmade_);
     if (keeper_)
       for (std::string& warning : keeper_->warnings()) best_.warnings.push_back(std::move(warning));
     return std::move(best_);
@@ -308,6 +329,8 @@ private:
   point_set<Real> points_;
   index k_;
   options o_;
+  reduction& all_;
+  whole_data whole_;
   std::optional<clock::time_point> deadline_;
   seeding_options starting_;
   int exponent_ = 0;
@@ -323,6 +346,7 @@ private:
   std::unique_ptr<assignment_step> step_;
   result best_;
   bool any_ = false;       // there is a best one
+  bool labelled_ = false;  // its labels are known
   bool cut_short_ = false; // the last run, by the time limit
   index unmade_ = 0;       // restarts
   phase_seconds seconds_;
@@ -332,13 +356,18 @@ public:
 };
 
 template <class Real>
-result fit_any(point_set<Real> points, index k, options const& o, built_tree<Real> const& tree = {}) {
+result fit_any(point_set<Real> points, index k, options const& o, reduction& all,
+               built_tree<Real> const& tree = {}) {
   float_environment const environment;
   worker_scope const workers;
   std::optional<fitting<Real>> one; // given back before what is available is looked up
   try {
-    one.emplace(points, k, o, tree);
-    return one->run();
+    return all.together([&] {
+      one.emplace(points, k, o, tree, all);
+      result done = one->run();
+      all.any(false); // none is done before all are
+      return done;
+    });
   } catch (interrupted const&) {
     if (!one || one->where().empty()) throw;
     throw interrupted("interrupted: " + one->where());
@@ -348,15 +377,27 @@ result fit_any(point_set<Real> points, index k, options const& o, built_tree<Rea
   }
 }
 
+template <class Real>
+result fit_alone(point_set<Real> points, index k, options const& o, built_tree<Real> const& tree = {}) {
+  reduction alone;
+  return fit_any(points, k, o, alone, tree);
+}
+
 } // namespace
 
-result fit(point_set<double> points, index k, options const& o) { return fit_any(points, k, o); }
-result fit(point_set<float> points, index k, options const& o) { return fit_any(points, k, o); }
+result fit(point_set<double> points, index k, options const& o) { return fit_alone(points, k, o); }
+result fit(point_set<float> points, index k, options const& o) { return fit_alone(points, k, o); }
 result fit(point_set<double> points, index k, options const& o, built_tree<double> const& tree) {
-  return fit_any(points, k, o, tree);
+  return fit_alone(points, k, o, tree);
 }
 result fit(point_set<float> points, index k, options const& o, built_tree<float> const& tree) {
-  return fit_any(points, k, o, tree);
+  return fit_alone(points, k, o, tree);
+}
+result fit(point_set<double> points, index k, options const& o, reduction& partitions) {
+  return fit_any(points, k, o, partitions);
+}
+result fit(point_set<float> points, index k, options const& o, reduction& partitions) {
+  return fit_any(points, k, o, partitions);
 }
 
 } // namespace kopse

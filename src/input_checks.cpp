@@ -44,10 +44,19 @@ std::string too_few_rows(index found, bool weighted, std::string const& asked) {
          + " found (rows at distance 0 in double precision count as one), " + asked + " were asked for";
 }
 
-std::vector<double> scaled(std::span<double const> weights, int& exponent) {
+double largest_of(std::span<double const> weights) {
   double largest = 0;
   for (double const w : weights) largest = std::max(largest, w);
-  exponent = weights.empty() ? 0 : std::ilogb(largest);
+  return largest;
+}
+
+std::vector<double> scaled(std::span<double const> weights, int& exponent) {
+  exponent = 0;
+  return weights.empty() ? std::vector<double>() : scaled(weights, largest_of(weights), exponent);
+}
+
+std::vector<double> scaled(std::span<double const> weights, double largest, int& exponent) {
+  exponent = std::ilogb(largest);
   if (exponent == 0) return {};
   std::vector<double> out(weights.begin(), weights.end());
   for (double& w : out) w = std::ldexp(w, -exponent);

@@ -92,6 +92,14 @@ public:
     }
   }
 
+  /// In the range.
+  std::optional<index> rows() const {
+    std::optional<index> const known = known_rows();
+    if (!known) return {};
+    check_range(*known);
+    return std::min(last_, *known) - first_;
+  }
+
   table read() {
     std::optional<index> const known = known_rows();
     if (known) check_range(*known);
@@ -221,6 +229,16 @@ table load(std::span<std::string const> paths, load_options const& options) {
 }
 
 table load(std::string const& path, load_options const& options) { return load({&path, 1}, options); }
+
+std::optional<index> count_rows(std::span<std::string const> paths, load_options const& options) {
+  return file_list(paths, options).rows();
+}
+
+row_range share_of(index rows, index part, index parts) {
+  index const each = rows / parts, more = rows % parts; // as many have one row more
+  auto const begin = [&](index p) { return p * each + std::min(p, more); };
+  return {begin(part), begin(part + 1)};
+}
 
 std::vector<double> load_vector(std::string const& path, int threads, row_range rows) {
   load_options options;

@@ -18,6 +18,7 @@
 #include "seeding_methods.hpp"
 #include "squares.hpp"
 #include "step_common.hpp"
+#include "words.hpp"
 
 namespace kopse {
 
@@ -25,17 +26,31 @@ namespace {
 
 constexpr index block_rows = 16384;
 
+// The rows taken, in the hands of every partition.
+struct candidates {
+  std::vector<index> rows; // in the whole
+  std::vector<double> x;
+  index cols;
+  matrix_view<double> view(index from = 0) const {
+    return {x.data() + from * cols, std::ssize(rows) - from, cols};
+  }
+};
+
 template <class Real> class parallel_run {
 public:
   explicit parallel_run(seeding_task<Real> const& task)
       : task_(task), points_(task.points), options_(task.options),
+        all_(task.partitions != nullptr ? *task.partitions : alone_),
         random_(options_.seed, static_cast<std::uint32_t>(options_.restart)),
-        layout_(summarise(points_, false, options_.threads).layout()),
-        d2_(static_cast<std::size_t>(points_.size()), std::numeric_limits<double>::infinity()) {}
+        d2_(static_cast<std::size_t>(points_.size()), std::numeric_limits<double>::infinity()),
+        taken_{{}, {}, points_.dims()} {
+    data_summary whole = summarise(points_, false, options_.threads);
+    all_.merge(whole);
+    layout_ = whole.layout();
+  }
 
   seeding_result run() {
-    seeding_result first = plus_plus(seeding_task<Real>{points_, task_.tree, 1, options_});
-    take({first.rows[0] - points_.offset});
+    take(first_row());
     for (index round = 1; round <= options_.rounds; ++round) {
       double const total = sum_of_masses();
       if (total == 0) break;
@@ -43,13 +58,29 @@ public:
     }
     seeding_result result = recluster();
     if (result.distinct < task_.k) result = fill(std::move(result));
-    for (index& row : result.rows) row += points_.offset;
     result.work.distances += work_.distances;
     result.work.node_scores += work_.node_scores;
     return result;
   }
 
 private:
+  // By weight; each partition hands out what it has.
+  word_packer first_row() {
+    seeding_task<Real> one = task_;
+    one.k = 1;
+    index const row = plus_plus(one).rows[0] - points_.offset;
+    word_packer mine;
+    if (row >= 0 && row < points_.size()) put_row(mine, row);
+    return mine;
+  }
+
+  void put_row(word_packer& out, index i) const {
+    out.number(points_.offset + i);
+    Real const* const x = points_.rows.row(i);
+    for (index j = 0; j < points_.dims(); ++j) out.real(static_cast<double>(x[j]));
+    give_back(points_.rows, i);
+  }
+
   double mass(index i) const { return points_.weight(i) * d2_[static_cast<std::size_t>(i)]; }
 
   double sum_of_masses() const {
@@ -60,11 +91,12 @@ private:
                });
     exact_sum total;
     sums.for_each([&](exact_sum const& sum) { total += sum; });
+    all_.merge(total);
     return total.value();
   }
 
   // A number of its own for each row and round; a row of mass 0 is never below 0.
-  std::vector<index> draw(index round, double total) const {
+  word_packer draw(index round, double total) const {
     double const wanted = options_.oversampling * static_cast<double>(task_.k);
     std::vector<std::vector<index>> by_block(
         static_cast<std::size_t>((points_.size() + block_rows - 1) / block_rows));
@@ -79,9 +111,10 @@ private:
         if (static_cast<double>(bits >> 11) * 0x1p-53 < wanted * (m / total)) drawn.push_back(i);
       }
     });
-    std::vector<index> all;
-    for (auto const& drawn : by_block) all.insert(all.end(), drawn.begin(), drawn.end());
-    return all;
+    word_packer mine;
+    for (auto const& drawn : by_block)
+      for (index const i : drawn) put_row(mine, i);
+    return mine;
   }
 
   std::unique_ptr<assignment_step> make_step(index k) const {
@@ -92,25 +125,21 @@ private:
     return maker.make(k);
   }
 
-  matrix<double> coordinates(std::vector<index> const& rows) const {
-    matrix<double> x(std::ssize(rows), points_.dims());
-    for (std::size_t j = 0; j < rows.size(); ++j) {
-      std::copy_n(points_.rows.row(rows[j]), points_.dims(), x.row(static_cast<index>(j)));
-      give_back(points_.rows, rows[j]);
-    }
-    return x;
-  }
-
   void count(assignment_step const& step) {
     work_.distances += step.work().distances;
     work_.node_scores += step.work().node_scores;
   }
 
-  // The rows become candidates, and D² falls where one of them is nearer than all before.
-  void take(std::vector<index> const& rows) {
-    if (rows.empty()) return;
-    rows_.insert(rows_.end(), rows.begin(), rows.end());
-    matrix<double> const x = coordinates(rows);
+  // The rows become candidates, in their order, and D² falls where one of them is nearer than all before.
+  void take(word_packer const& mine) {
+    index const before = std::ssize(taken_.rows);
+    for (auto const& words : all_.all(mine.words()))
+      for (word_unpacker in(words); !in.empty();) {
+        taken_.rows.push_back(in.number());
+        for (index j = 0; j < taken_.cols; ++j) taken_.x.push_back(in.real());
+      }
+    matrix_view<double> const x = taken_.view(before);
+    if (x.rows() == 0) return;
     auto const step = make_step(x.rows());
     step->assign(x);
     count(*step);
@@ -127,11 +156,12 @@ private:
     });
   }
 
-  // As many of the candidates as are wanted, or as there are.
+  // As many of the candidates as are wanted, or as there are. Every partition does the same.
   seeding_result recluster() {
-    matrix<double> const x = coordinates(rows_);
+    matrix_view<double> const x = taken_.view();
     auto const step = make_step(x.rows());
-    cluster_sums const sums = step->assign(x);
+    cluster_sums sums = step->assign(x);
+    all_.merge(sums);
     count(*step);
     std::vector<double> weights;
     for (index j = 0; j < x.rows(); ++j) weights.push_back(sums.sums.weight(j));
@@ -139,11 +169,9 @@ private:
     if (std::vector<double> even = scaled(weights, exponent); !even.empty()) weights = std::move(even);
     seeding_options o = options_;
     o.seed = ~o.seed; // other numbers than the candidates were drawn by
-    seeding_result result = plus_plus(seeding_task<double>{{x.view(), weights},
-                                                           build_tree(x.view(), "kd", 20, options_.threads),
-                                                           std::min(task_.k, x.rows()),
-                                                           o});
-    for (index& row : result.rows) row = rows_[static_cast<std::size_t>(row)];
+    seeding_result result = plus_plus(seeding_task<double>{
+        {x, weights}, build_tree(x, "kd", 20, options_.threads), std::min(task_.k, x.rows()), o});
+    for (index& row : result.rows) row = taken_.rows[static_cast<std::size_t>(row)];
     return result;
   }
 
@@ -151,9 +179,11 @@ private:
   seeding_result fill(seeding_result found) {
     std::vector<index> rows = std::move(found.rows);
     rows.resize(static_cast<std::size_t>(found.distinct));
+    matrix<double> given(found.distinct, points_.dims());
+    for (index j = 0; j < given.rows(); ++j) std::copy_n(found.centroids.row(j), given.cols(), given.row(j));
     seeding_part<Real> const whole{points_, tree_access<Real>::get(task_.tree)};
-    seeding_result result = plus_plus<Real>({&whole, 1}, coordinates(rows), task_.k, options_);
-    for (index const row : result.rows) rows.push_back(row - points_.offset);
+    seeding_result result = plus_plus<Real>({&whole, 1}, given, task_.k, options_, task_.partitions);
+    rows.insert(rows.end(), result.rows.begin(), result.rows.end());
     while (std::ssize(rows) < task_.k)
       rows.push_back(rows[rows.size() - static_cast<std::size_t>(result.distinct)]);
     result.rows = std::move(rows);
@@ -165,10 +195,12 @@ private:
   seeding_task<Real> const& task_;
   point_set<Real> const& points_;
   seeding_options const& options_;
+  reduction alone_;
+  reduction& all_;
   random_stream random_;
   sum_layout layout_;
-  std::vector<double> d2_;  // by row
-  std::vector<index> rows_; // the candidates
+  std::vector<double> d2_; // by row
+  candidates taken_;
   seeding_work work_;
 };
 

@@ -45,8 +45,8 @@ public:
         tell(false);
       while (!ended_) {
         iterate_once(mean_variance);
-        bool const late =
-            !ended_ && options_.deadline && std::chrono::steady_clock::now() >= *options_.deadline;
+        bool const late = !ended_ && options_.deadline
+                          && reduce_.any(std::chrono::steady_clock::now() >= *options_.deadline);
         tell(late);
         if (late) ended_ = stop_reason::time_limit;
       }
@@ -68,7 +68,7 @@ private:
     auto const start = std::chrono::steady_clock::now();
     cluster_sums const changes = assign();
     iteration_record record;
-    record.work = step_.work();
+    record.work = changes.work;
     record.work += std::exchange(repeated_, {});
     record.labels_changed = changes.labels_changed;
     if (!mean_known_) measure_scatter();
@@ -99,8 +99,7 @@ private:
     ended_ = from.ended;
     if (ended_ == stop_reason::max_iter && done_ < options_.max_iter) ended_.reset();
     if (ended_) return; // the last assignment is yet to be made
-    assign(before_);
-    repeated_ = step_.work();
+    repeated_ = assign(before_).work;
   }
 
   void tell(bool last) {
@@ -127,6 +126,7 @@ private:
 
   cluster_sums assign(matrix_view<double> centroids) {
     cluster_sums changes = step_.assign(centroids);
+    changes.work = step_.work();
     reduce_.merge(changes);
     totals_ += changes;
     stale_labels_ = false;

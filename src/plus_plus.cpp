@@ -10,12 +10,16 @@
 // The law is exact but for 2^-64: draw i is a whole number u < 2^64, and the row taken is where u/2^64 of the
 // total lies, masses added up along the rows in their order, w·D² rounded to double and their sums exact.
 // d2_field.hpp says how the D² are kept, and what that costs; row_field.hpp where there is no tree.
+// Partitions tell their totals, and who has the row that was drawn hands it out: two messages a centroid,
+// three with candidates.
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "kopse/random.hpp"
 #include "row_field.hpp"
 #include "seeding_methods.hpp"
+#include "words.hpp"
 
 namespace kopse {
 
@@ -28,17 +32,26 @@ bit_range range_of(std::span<double const> values) {
   return range;
 }
 
-// A row of a partition.
+// A row of a part.
 struct place {
   std::size_t part;
   index row;
 };
 
-// Which partition u · 2^-64 of the sum of all their totals lies in; `target` becomes what of it does.
-std::size_t draw_part(std::vector<mass_sum> const& totals, std::uint64_t u, mass_sum& target) {
+// A row that was drawn, in the hands of everybody.
+struct drawn_row {
+  index number; // in the whole
+  std::vector<double> x;
+};
+
+mass_sum sum_of(std::vector<mass_sum> const& totals) {
   mass_sum total = totals.front();
   for (std::size_t p = 1; p < totals.size(); ++p) fixed_point::add(total, totals[p], false);
-  target = share(total, u);
+  return total;
+}
+
+// Which total `target`, a part of their sum, lies in; it becomes what of that it is.
+std::size_t enter(std::vector<mass_sum> const& totals, mass_sum& target) {
   std::size_t part = 0;
   for (; !less(target, totals[part]); ++part) fixed_point::add(target, totals[part], true);
   return part;
@@ -47,12 +60,13 @@ std::size_t draw_part(std::vector<mass_sum> const& totals, std::uint64_t u, mass
 template <class Real> class plus_plus_run {
 public:
   plus_plus_run(std::span<seeding_part<Real> const> parts, matrix_view<double> given, index k,
-                seeding_options const& options)
-      : parts_(parts), options_(options), random_(options.seed, static_cast<std::uint32_t>(options.restart)),
-        given_(given), k_(k), fields_(parts.size()) {
+                seeding_options const& options, reduction* partitions)
+      : parts_(parts), options_(options), all_(partitions != nullptr ? *partitions : alone_),
+        random_(options.seed, static_cast<std::uint32_t>(options.restart)), given_(given), k_(k),
+        fields_(parts.size()) {
     index const d = parts.front().points.dims();
     result_.centroids = matrix<double>(k, d);
-    layout_ = layout_of_squares(parts, given, options.threads);
+    layout_ = layout_of_squares(parts, given, options.threads, partitions);
     for (std::size_t p = 0; p < parts.size(); ++p) {
       if (parts[p].points.size() == 0) continue;
       if (parts[p].tree != nullptr)
@@ -72,8 +86,10 @@ public:
       if (count_ < k_) add_to_fields(result_.centroids.row(count_));
     }
     if (count_ == 0) take(draw_first());
-    while (count_ < k_ && measure())
-      take(candidates == 1 ? draw(random_.bits(static_cast<std::uint64_t>(count_))) : best_of(candidates));
+    while (count_ < k_ && measure()) {
+      std::vector<drawn_row> const drawn = draw(candidates);
+      take(candidates == 1 ? drawn.front() : best_of(drawn));
+    }
     repeat();
     for (auto const& field : fields_) {
       if (!field) continue;
@@ -85,73 +101,103 @@ public:
 
 private:
   // By weight alone.
-  place draw_first() const {
-    bit_range weights;
-    index rows = 0;
+  drawn_row draw_first() {
+    data_summary whole;
     for (auto const& part : parts_) {
-      if (part.points.size() > 0) weights += range_of(part.points.weights);
-      rows += part.points.size();
+      if (part.points.size() > 0) whole.weights += range_of(part.points.weights);
+      whole.rows += part.points.size();
     }
+    all_.merge(whole);
     std::vector<mass_table> tables;
-    std::vector<mass_sum> totals;
+    totals_.clear();
     for (auto const& [points, tree] : parts_) {
-      tables.emplace_back(mass_layout(weights, rows), points.size());
+      tables.emplace_back(mass_layout(whole.weights, whole.rows), points.size());
       for (index i = 0; i < points.size(); ++i) tables.back().change(i, 0, points.weight(i));
-      totals.push_back(tables.back().total());
+      totals_.push_back(tables.back().total());
     }
-    mass_sum target;
-    std::size_t const part = draw_part(totals, random_.bits(0), target);
-    auto const weight = [&](index i) { return parts_[part].points.weight(i); };
-    return {part, tables[part].find(std::move(target), weight)};
+    share_totals();
+    auto const at = locate(random_.bits(0), [&](std::size_t part, mass_sum target) {
+      auto const weight = [&](index i) { return parts_[part].points.weight(i); };
+      return tables[part].find(std::move(target), weight);
+    });
+    return hand_out({at}).front();
   }
 
   // Finds the totals; whether there is anything to draw.
   bool measure() {
     totals_.assign(fields_.size(), mass_sum(layout_.words));
-    bool found = false;
-    for (std::size_t p = 0; p < fields_.size(); ++p) {
-      if (!fields_[p]) continue;
-      totals_[p] = fields_[p]->total();
-      found = found || !is_zero(totals_[p]);
+    for (std::size_t p = 0; p < fields_.size(); ++p)
+      if (fields_[p]) totals_[p] = fields_[p]->total();
+    share_totals();
+    return !std::all_of(totals_of_all_.begin(), totals_of_all_.end(), is_zero);
+  }
+
+  void share_totals() { totals_of_all_ = all_.all(sum_of(totals_)); }
+
+  // Where u · 2^-64 of all totals lies, if it lies here; find(part, target) looks into the part.
+  template <class Find> std::optional<place> locate(std::uint64_t u, Find const& find) const {
+    mass_sum target = share(sum_of(totals_of_all_), u);
+    if (static_cast<index>(enter(totals_of_all_, target)) != all_.part()) return {};
+    std::size_t const part = enter(totals_, target);
+    return place{part, find(part, std::move(target))};
+  }
+
+  std::vector<drawn_row> draw(index candidates) {
+    std::vector<std::optional<place>> places;
+    for (index c = 0; c < candidates; ++c)
+      places.push_back(
+          locate(random_.bits(static_cast<std::uint64_t>(count_), static_cast<std::uint32_t>(c)),
+                 [&](std::size_t part, mass_sum target) { return fields_[part]->find(std::move(target)); }));
+    return hand_out(places);
+  }
+
+  // Each is found by the partition that has it.
+  std::vector<drawn_row> hand_out(std::vector<std::optional<place>> const& places) {
+    index const d = result_.centroids.cols();
+    std::vector<double> x(static_cast<std::size_t>(d));
+    word_packer mine;
+    for (std::size_t c = 0; c < places.size(); ++c) {
+      if (!places[c]) continue;
+      point_set<Real> const& points = parts_[places[c]->part].points;
+      index const row = places[c]->row;
+      std::copy_n(points.rows.row(row), d, x.data());
+      give_back(points.rows, row);
+      mine.word(c), mine.number(points.offset + row), mine.reals(x.data(), d);
     }
-    return found;
+    std::vector<drawn_row> drawn(places.size());
+    for (auto const& words : all_.all(mine.words()))
+      for (word_unpacker in(words); !in.empty();) {
+        drawn_row& one = drawn[in.word()];
+        one.number = in.number();
+        one.x.resize(static_cast<std::size_t>(d));
+        in.reals(one.x.data(), d);
+      }
+    return drawn;
   }
 
-  place draw(std::uint64_t u) const {
-    mass_sum target;
-    std::size_t const part = draw_part(totals_, u, target);
-    return {part, fields_[part]->find(std::move(target))};
-  }
-
-  place best_of(index candidates) {
-    place best{};
-    mass_sum best_gain;
-    std::vector<double> x(static_cast<std::size_t>(result_.centroids.cols()));
-    for (index c = 0; c < candidates; ++c) {
-      place const drawn =
-          draw(random_.bits(static_cast<std::uint64_t>(count_), static_cast<std::uint32_t>(c)));
-      copy_row(drawn, x.data());
+  drawn_row const& best_of(std::vector<drawn_row> const& drawn) {
+    word_packer mine;
+    for (drawn_row const& one : drawn) {
       mass_sum gain(layout_.words);
       for (auto const& field : fields_)
-        if (field) fixed_point::add(gain, field->gain(x.data()), false);
-      if (c > 0 && !less(best_gain, gain)) continue;
-      best = drawn;
-      best_gain = std::move(gain);
+        if (field) fixed_point::add(gain, field->gain(one.x.data()), false);
+      mine.add(gain);
     }
-    return best;
+    std::vector<mass_sum> gains(drawn.size(), mass_sum(layout_.words));
+    for (auto const& words : all_.all(mine.words())) {
+      word_unpacker in(words);
+      for (mass_sum& gain : gains) fixed_point::add(gain, in.take(layout_.words), false);
+    }
+    std::size_t best = 0;
+    for (std::size_t c = 1; c < gains.size(); ++c)
+      if (less(gains[best], gains[c])) best = c;
+    return drawn[best];
   }
 
-  void copy_row(place const& at, double* x) const {
-    point_set<Real> const& points = parts_[at.part].points;
-    std::copy_n(points.rows.row(at.row), points.dims(), x);
-    give_back(points.rows, at.row);
-  }
-
-  void take(place const& at) {
-    double* const x = result_.centroids.row(count_++);
-    copy_row(at, x);
-    result_.rows.push_back(parts_[at.part].points.offset + at.row);
-    if (count_ < k_) add_to_fields(x); // nothing is drawn after the last
+  void take(drawn_row const& drawn) {
+    std::copy(drawn.x.begin(), drawn.x.end(), result_.centroids.row(count_++));
+    result_.rows.push_back(drawn.number);
+    if (count_ < k_) add_to_fields(drawn.x.data()); // nothing is drawn after the last
   }
 
   void add_to_fields(double const* x) {
@@ -170,12 +216,14 @@ private:
 
   std::span<seeding_part<Real> const> parts_;
   seeding_options const& options_;
+  reduction alone_;
+  reduction& all_;
   random_stream random_;
   matrix_view<double> given_;
   index k_, count_ = 0;
   std::vector<std::unique_ptr<d2_field>> fields_;
   mass_layout layout_;
-  std::vector<mass_sum> totals_; // of the fields
+  std::vector<mass_sum> totals_, totals_of_all_; // of the parts here, and of all partitions
   seeding_result result_;
 };
 
@@ -183,37 +231,39 @@ private:
 
 template <class Real>
 mass_layout layout_of_squares(std::span<seeding_part<Real> const> parts, matrix_view<double> centroids,
-                              int threads) {
-  std::vector<bit_range> columns(static_cast<std::size_t>(parts.front().points.dims()));
-  bit_range weights;
-  index rows = 0;
+                              int threads, reduction* partitions) {
+  data_summary whole;
+  whole.columns.resize(static_cast<std::size_t>(parts.front().points.dims()));
   auto const widen = [&](data_summary const& summary) {
-    for (std::size_t j = 0; j < columns.size(); ++j) columns[j] += summary.columns[j];
+    for (std::size_t j = 0; j < whole.columns.size(); ++j) whole.columns[j] += summary.columns[j];
   };
   for (auto const& part : parts) {
     widen(summarise(point_set<Real>(part.points.rows), false, threads));
-    if (part.points.size() > 0) weights += range_of(part.points.weights);
-    rows += part.points.size();
+    if (part.points.size() > 0) whole.weights += range_of(part.points.weights);
+    whole.rows += part.points.size();
   }
+  if (partitions != nullptr) partitions->merge(whole);
   if (centroids.rows() > 0) widen(summarise(point_set<double>(centroids), false, threads));
-  return {range_of_squares(columns, weights), rows};
+  return {range_of_squares(whole.columns, whole.weights), whole.rows};
 }
-template mass_layout layout_of_squares(std::span<seeding_part<float> const>, matrix_view<double>, int);
-template mass_layout layout_of_squares(std::span<seeding_part<double> const>, matrix_view<double>, int);
+template mass_layout layout_of_squares(std::span<seeding_part<float> const>, matrix_view<double>, int,
+                                       reduction*);
+template mass_layout layout_of_squares(std::span<seeding_part<double> const>, matrix_view<double>, int,
+                                       reduction*);
 
 template <class Real>
 seeding_result plus_plus(std::span<seeding_part<Real> const> parts, matrix_view<double> given, index k,
-                         seeding_options const& options) {
-  return plus_plus_run<Real>(parts, given, k, options).run();
+                         seeding_options const& options, reduction* partitions) {
+  return plus_plus_run<Real>(parts, given, k, options, partitions).run();
 }
 template seeding_result plus_plus(std::span<seeding_part<float> const>, matrix_view<double>, index,
-                                  seeding_options const&);
+                                  seeding_options const&, reduction*);
 template seeding_result plus_plus(std::span<seeding_part<double> const>, matrix_view<double>, index,
-                                  seeding_options const&);
+                                  seeding_options const&, reduction*);
 
 template <class Real> seeding_result plus_plus(seeding_task<Real> const& task) {
   seeding_part<Real> const whole{task.points, tree_access<Real>::get(task.tree)};
-  return plus_plus<Real>({&whole, 1}, {}, task.k, task.options);
+  return plus_plus<Real>({&whole, 1}, {}, task.k, task.options, task.partitions);
 }
 template seeding_result plus_plus(seeding_task<float> const&);
 template seeding_result plus_plus(seeding_task<double> const&);

@@ -58,7 +58,7 @@ data_summary& data_summary::operator+=(data_summary const& other) {
   return *this;
 }
 
-template <class Real> void validate(point_set<Real> const& points, int threads) {
+template <class Real> void validate_part(point_set<Real> const& points, int threads) {
   index const n = points.size(), d = points.dims();
   auto const bad_row = [&](index i) {
     Real const* const x = points.rows.row(i);
@@ -78,8 +78,19 @@ template <class Real> void validate(point_set<Real> const& points, int threads) 
   if (index const i = first_of(n, threads, bad_weight); i < n)
     throw error("the weight of row " + std::to_string(points.offset + i) + " (counted from 0) is "
                 + in_digits(points.weight(i)) + ": expected a finite number >= 0");
-  if (first_of(n, threads, [&](index i) { return points.weight(i) > 0; }) == n)
-    throw error("all weights are zero: expected at least one row of weight > 0");
+}
+template void validate_part<float>(point_set<float> const&, int);
+template void validate_part<double>(point_set<double> const&, int);
+
+void refuse_weights_of_zero() {
+  throw error("all weights are zero: expected at least one row of weight > 0");
+}
+
+template <class Real> void validate(point_set<Real> const& points, int threads) {
+  validate_part(points, threads);
+  index const n = points.size();
+  if (!points.weights.empty() && first_of(n, threads, [&](index i) { return points.weight(i) > 0; }) == n)
+    refuse_weights_of_zero();
 }
 template void validate<float>(point_set<float> const&, int);
 template void validate<double>(point_set<double> const&, int);

@@ -80,7 +80,7 @@ seeding_result of_centroids(matrix<double> centroids) {
 } // namespace
 
 template <class Real> seeding_result refined_start(seeding_task<Real> const& task) {
-  auto const& [points, tree, k, o] = task;
+  auto const& [points, tree, k, o, partitions] = task;
   std::vector<index> const from = rows_of_weight(points);
   index const n = std::ssize(from), wanted = o.sample_rows > 0 ? o.sample_rows : std::max(10 * k, n / 100);
   index const size = std::clamp(wanted, std::min(k, n), n);

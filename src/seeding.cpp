@@ -13,6 +13,7 @@
 #include "kopse/io.hpp"
 #include "kopse/parallel.hpp"
 #include "kopse/random.hpp"
+#include "partitions.hpp"
 #include "seeding_methods.hpp"
 
 namespace kopse {
@@ -21,16 +22,17 @@ namespace {
 
 template <class Real> struct method {
   std::string_view name, alias;
-  bool uses_tree, takes_rows;
+  bool uses_tree, takes_rows, spreads;
   seeding_result (*run)(seeding_task<Real> const&);
 };
 template <class Real>
-constexpr method<Real> methods[] = {{"k-means++", "kmeans++", true, true, plus_plus<Real>},
-                                    {"k-means||", "k-means-parallel", true, true, k_means_parallel<Real>},
-                                    {"refined", "", true, false, refined_start<Real>},
-                                    {"coreset", "", true, false, coreset_start<Real>},
-                                    {"bisecting", "", true, false, bisecting_start<Real>},
-                                    {"random", "", false, true, random_rows<Real>}};
+constexpr method<Real> methods[] = {
+    {"k-means++", "kmeans++", true, true, true, plus_plus<Real>},
+    {"k-means||", "k-means-parallel", true, true, true, k_means_parallel<Real>},
+    {"refined", "", true, false, false, refined_start<Real>},
+    {"coreset", "", true, false, false, coreset_start<Real>},
+    {"bisecting", "", true, false, false, bisecting_start<Real>},
+    {"random", "", false, true, true, random_rows<Real>}};
 
 constexpr auto names = [] {
   std::array<std::string_view, std::size(methods<double>)> all;
@@ -97,6 +99,7 @@ void resolve(seeding_options& options) {
   options.threads = of_tree.threads;
 }
 
+bool spreads(std::string_view init) { return find_method<double>(init).spreads; }
 bool seeding_uses_tree(std::string_view init) { return find_method<double>(init).uses_tree; }
 
 namespace {
@@ -162,16 +165,15 @@ std::vector<index> draw_rows(index n, index k, std::uint64_t seed, index restart
 
 template <class Real> seeding_result random_rows(seeding_task<Real> const& task) {
   point_set<Real> const& points = task.points;
+  reduction alone;
+  reduction& all = task.partitions != nullptr ? *task.partitions : alone;
+  index const first = all.parts() > 1 ? 0 : points.offset; // of the whole
   seeding_result result;
-  result.centroids = matrix<double>(task.k, points.dims());
   result.distinct = task.k;
-  result.rows = draw_rows(points.size(), task.k, task.options.seed, task.options.restart);
-  for (index j = 0; j < task.k; ++j) {
-    index& row = result.rows[static_cast<std::size_t>(j)];
-    std::copy_n(points.rows.row(row), points.dims(), result.centroids.row(j));
-    give_back(points.rows, row);
-    row += points.offset;
-  }
+  result.rows = draw_rows(static_cast<index>(sum_of(static_cast<std::uint64_t>(points.size()), all)), task.k,
+                          task.options.seed, task.options.restart);
+  for (index& row : result.rows) row += first;
+  result.centroids = rows_of_all(points, result.rows, all);
   return result;
 }
 template seeding_result random_rows(seeding_task<float> const&);

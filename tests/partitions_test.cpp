@@ -1,41 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The same rows cut into partitions, each with a thread, a step and a driver of its own, merged at a barrier:
 // every partition ends with the bits of a run over the whole.
-#include "exactness.hpp"
+#include "partitions.hpp"
 
-#include <condition_variable>
-#include <mutex>
 #include <thread>
 
 namespace {
 
 using namespace exactness;
 using kopse::index;
-
-/// Where the partitions meet: each leaves the address of its part, reads those of the others, and goes on
-/// when all have.
-class meeting {
-public:
-  explicit meeting(std::size_t parts) : slots(parts) {}
-  /// std::barrier of g++ 12 wakes up late where there are fewer cores than parts.
-  void wait() {
-    std::unique_lock lock(guard_);
-    std::size_t const now = phase_;
-    if (++arrived_ == slots.size()) {
-      arrived_ = 0;
-      ++phase_;
-      all_.notify_all();
-    } else {
-      all_.wait(lock, [&] { return phase_ != now; });
-    }
-  }
-  std::vector<void const*> slots;
-
-private:
-  std::mutex guard_;
-  std::condition_variable all_;
-  std::size_t arrived_ = 0, phase_ = 0;
-};
 
 /// Merges in another order on each partition: nobody may see which.
 class thread_reduction : public kopse::reduction {
@@ -65,44 +38,6 @@ private:
   std::size_t rank_;
 };
 
-struct outcome {
-  kopse::run_result result;
-  std::vector<label> labels;
-};
-
-/// Runs the rows [first, last) as one of several partitions.
-template <class Real>
-outcome run_part(scenario<Real> const& s, config const& c, index first, index last,
-                 kopse::reduction& reduce) {
-  kopse::point_set<Real> points = s.points();
-  points.rows = points.rows.slice(first, last);
-  points.offset = first;
-  if (!points.weights.empty())
-    points.weights =
-        points.weights.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(last - first));
-  kopse::data_summary summary = kopse::summarise(points, true);
-  reduce.merge(summary);
-  double variance = 0;
-  for (auto const& v : summary.variance) variance += v.value();
-  variance /= static_cast<double>(summary.variance.size());
-  kopse::sum_layout const layout = summary.layout();
-  kopse::step_maker<Real> maker(points, layout, c.options());
-  auto const step = maker.make(s.start.rows());
-  kopse::driver_options o;
-  o.max_iter = s.settings.max_iter, o.tol = s.settings.tol, o.empty = s.settings.empty;
-  o.spherical = s.settings.spherical;
-  outcome out{kopse::iterate(*step, layout, s.start, variance, o, reduce), {}};
-  out.labels.resize(static_cast<std::size_t>(last - first));
-  step->labels(out.labels);
-  return out;
-}
-
-/// Where partition i of `parts` begins; the second of five is empty, the others differ in size.
-index begin_of(std::size_t i, std::size_t parts, index n) {
-  if (parts == 5 && i == 2) i = 1;
-  return n * static_cast<index>(i * (i + 1)) / static_cast<index>(parts * (parts + 1));
-}
-
 template <class Real>
 AssertionResult check_parts(scenario<Real> const& s, config const& c, std::size_t parts) {
   meeting where(parts);
@@ -119,14 +54,7 @@ AssertionResult check_parts(scenario<Real> const& s, config const& c, std::size_
   AssertionResult r = AssertionSuccess();
   for (outcome const& o : outcomes) {
     labels.insert(labels.end(), o.labels.begin(), o.labels.end());
-    oracle::run const& e = s.expected;
-    int const exponent = oracle::scaled_weights(s.weights, s.rows.rows()).exponent;
-    if (r)
-      r = all({same_count("iterations", o.result.iterations, e.iterations),
-               same_matrix(o.result.centroids.view(), e.centroids.view()),
-               same_number("inertia", std::ldexp(o.result.inertia, exponent), e.inertia),
-               same_count("empty clusters", o.result.empty_clusters, e.empty_clusters),
-               same_count("reason", static_cast<index>(o.result.reason), static_cast<index>(e.reason))});
+    if (r) r = same_outcome(o.result, s);
   }
   if (r) r = same_labels(labels, s.expected.labels);
   if (r) return r;

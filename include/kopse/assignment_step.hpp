@@ -20,10 +20,38 @@
 
 namespace kopse {
 
+/// Why work was not done, by rule; what each rule says stands in docs/algorithm.md (nodes) and
+/// docs/algorithms.md (points).
+enum class prune_rule {
+  score,
+  bisector,
+  owned_node,
+  static_node_gap,
+  static_node_bounds,
+  static_point_gap,
+  static_point_bounds,
+  point_gap,
+  point_bounds,
+  group,
+  centroid,
+  count
+};
+char const* name(prune_rule rule);
+
+/// Work of one assignment.
+struct work_counters {
+  index distances = 0;   ///< point to centroid, centroid to centroid
+  index node_scores = 0; ///< node to node or centroid
+  std::array<index, static_cast<std::size_t>(prune_rule::count)> prunes{};
+  index& operator[](prune_rule rule) { return prunes[static_cast<std::size_t>(rule)]; }
+  work_counters& operator+=(work_counters const& other);
+};
+
 /// Per-cluster sums, or changes of them: a monoid, so threads, partitions and machines merge with +=.
 struct cluster_sums {
   exact_sums sums;          ///< k rows: Σ w·x and Σ w by cluster
   index labels_changed = 0; ///< rows whose label differs from the one before (all, at first)
+  work_counters work;       ///< of the assignment, where the driver merges changes; else 0
   cluster_sums() = default;
   cluster_sums(sum_layout const& layout, index k) : sums(layout, k) {}
   cluster_sums& operator+=(cluster_sums const& other);
@@ -79,33 +107,6 @@ private:
 
   index count_;
   far_rows heap_; // the least far on top
-};
-
-/// Why work was not done, by rule; what each rule says stands in docs/algorithm.md (nodes) and
-/// docs/algorithms.md (points).
-enum class prune_rule {
-  score,
-  bisector,
-  owned_node,
-  static_node_gap,
-  static_node_bounds,
-  static_point_gap,
-  static_point_bounds,
-  point_gap,
-  point_bounds,
-  group,
-  centroid,
-  count
-};
-char const* name(prune_rule rule);
-
-/// Work of one assignment.
-struct work_counters {
-  index distances = 0;   ///< point to centroid, centroid to centroid
-  index node_scores = 0; ///< node to node or centroid
-  std::array<index, static_cast<std::size_t>(prune_rule::count)> prunes{};
-  index& operator[](prune_rule rule) { return prunes[static_cast<std::size_t>(rule)]; }
-  work_counters& operator+=(work_counters const& other);
 };
 
 /// How far each centroid moved between two assignments: true distances, rounded up.

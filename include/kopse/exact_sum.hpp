@@ -24,6 +24,10 @@ class exact_sum {
 public:
   void add(double x);
   exact_sum& operator+=(exact_sum const& other);
+  /// All words, little end first: an integer, as are those of the other sums here. What another machine hands
+  /// over is added by its words.
+  std::span<std::uint64_t const> words() const { return words_; }
+  void add(std::span<std::uint64_t const> words);
   /// The sum, rounded once to nearest, ties to even. Infinite beyond the range of double.
   double value() const;
   bool operator==(exact_sum const&) const = default;
@@ -68,6 +72,8 @@ public:
   template <class Real> void add(index row, Real const* x, double w, int sign);
   /// this[row] += sign · other[other_row], both of the same layout.
   void add(index row, exact_sums const& other, index other_row, int sign);
+  /// Adds the words of one row of another of the same layout.
+  void add(index row, std::span<std::uint64_t const> words);
   exact_sums& operator+=(exact_sums const& other);
   void set_zero(index row);
   void assign(index row, exact_sums const& other, index other_row);
@@ -81,8 +87,7 @@ public:
   void mean(index row, double* mean) const;
   bool operator==(exact_sums const& other) const { return words_ == other.words_; }
 
-  /// All words, little end first, row after row: integers, so a sum over machines is a sum of these with
-  /// carry.
+  /// All words, row after row.
   std::span<std::uint64_t const> words() const { return words_; }
 
 private:
@@ -104,7 +109,11 @@ extern template void exact_sums::add<double>(index, double const*, double, int);
 /// The exact population variance of a column, rounded once; built from Σx and Σx².
 class exact_variance {
 public:
+  static constexpr std::size_t word_count = 1 + 35 + 68;
+
   exact_variance();
+  explicit exact_variance(std::span<std::uint64_t const> words); ///< what words() has given
+  std::vector<std::uint64_t> words() const;
   void add(double x);
   exact_variance& operator+=(exact_variance const& other);
   double value() const;

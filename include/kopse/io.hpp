@@ -81,6 +81,12 @@ public:
     return visit([](auto const& v) { return v.cols(); });
   }
   bool is_float32() const { return std::holds_alternative<matrix_view<float>>(view_); }
+  /// Rows [first, last) of it, in the same place.
+  table slice(index first, index last) const {
+    table part = *this;
+    part.view_ = visit([&](auto const& v) { return view_type(v.slice(first, last)); });
+    return part;
+  }
 
   std::vector<std::string> notes; ///< what was decided while reading, e.g. "header skipped: x,y"
   std::vector<std::string> names; ///< of the columns, from a header line; else empty
@@ -103,6 +109,13 @@ table load(std::string const& path, load_options const& options = {});
 /// Several files as one: the rows of the first, then those of the next. All must have as many columns, and
 /// those with a header line the same names.
 table load(std::span<std::string const> paths, load_options const& options = {});
+
+/// How many rows load() would return, where that is known without reading them: not of text, nor of what is
+/// packed.
+std::optional<index> count_rows(std::span<std::string const> paths, load_options const& options = {});
+
+/// Of so many rows those of one of `parts`, counted from 0: shares that differ by one row at most.
+row_range share_of(index rows, index part, index parts);
 
 /// Its rows in double, divided by their lengths as normalise_rows() does; `memory` is that of load_options.
 table of_unit_length(table const& rows, int threads = 0,

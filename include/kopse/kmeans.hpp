@@ -13,6 +13,7 @@
 #include "kopse/assignment_step.hpp"
 #include "kopse/matrix.hpp"
 #include "kopse/point_set.hpp"
+#include "kopse/reduction.hpp"
 
 namespace kopse {
 
@@ -69,17 +70,6 @@ struct driver_options {
   point_observer on_point = {};
   /// No iteration begins after it, but for one that is always made.
   std::optional<std::chrono::steady_clock::time_point> deadline = {};
-};
-
-/// How partitions agree: each call replaces its argument by the merged one of all partitions. One partition:
-/// nothing to do.
-class reduction {
-public:
-  virtual ~reduction() = default;
-  virtual void merge(data_summary&) {}
-  virtual void merge(cluster_sums&) {}
-  virtual void merge(far_rows&) {}
-  virtual void merge(exact_sum&) {}
 };
 
 struct run_result {
@@ -171,6 +161,14 @@ result fit(point_set<float> points, index k, options const& options = kopse::opt
 /// same bits, without building it each time. usage_error if it was built on other rows.
 result fit(point_set<double> points, index k, options const& options, built_tree<double> const& tree);
 result fit(point_set<float> points, index k, options const& options, built_tree<float> const& tree);
+
+/// The same of rows that are spread: each partition calls it with its own (point_set::offset follows from
+/// theirs) and the same k and options, but for what changes the time alone and callbacks. Its labels are
+/// those of its rows, seconds and warnings its own, all else is of the whole. A checkpoint is kept by the
+/// first. Where one of them throws, all do. Starts are `random`, `k-means++` and `k-means||`, or centroids
+/// that are given.
+result fit(point_set<double> points, index k, options const& options, reduction& partitions);
+result fit(point_set<float> points, index k, options const& options, reduction& partitions);
 
 /// The nearest centroid of every row, ties to the lowest index; on so many threads (0: all). Throws error for
 /// values that fit() refuses and for widths that differ, interrupted if `stop` is raised.

@@ -19,6 +19,7 @@
 #include "kopse/parallel.hpp"
 #include "kopse/point_set.hpp"
 #include "kopse/random.hpp"
+#include "kopse/reduction.hpp"
 #include "kopse/screen.hpp"
 #include "kopse/seeding.hpp"
 #include "kopse/tree/binary_tree.hpp"

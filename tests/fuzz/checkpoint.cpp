@@ -21,7 +21,7 @@ std::string a_checkpoint(kopse::point_set<double> points, kopse::options o, std:
 std::string with_hash(std::string bytes) {
   bytes.resize(bytes.size() / 8 * 8);
   if (bytes.size() < 16) return bytes;
-  std::memcpy(bytes.data(), "kopseck1", 8);
+  std::memcpy(bytes.data(), "kopseck2", 8);
   kopse::hasher hash;
   std::uint64_t word = 0;
   for (std::size_t at = 0; at + 8 < bytes.size(); at += 8) {

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "ranks.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+
+#include <sched.h>
+#include <unistd.h>
+
+#include "kopse/parallel.hpp"
+
+namespace kopse::cli {
+namespace {
+
+using words = reduction::words;
+
+reduction alone;
+reduction* together = &alone;
+
+/// The same for the same text.
+std::uint64_t hash_of(std::string_view text, std::uint64_t hash = 0x6b6f707365) {
+  for (char const c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x9e3779b97f4a7c15;
+  return hash;
+}
+
+template <class Real> table copy_of(matrix_view<Real> rows) {
+  matrix<Real> copy(rows.rows(), rows.cols());
+  for (index i = 0; i < rows.rows(); ++i) std::copy_n(rows.row(i), rows.cols(), copy.row(i));
+  return table(std::move(copy));
+}
+
+table in_double(table const& loaded) {
+  table result = loaded.visit([](auto const& rows) {
+    matrix<double> copy(rows.rows(), rows.cols());
+    for (index i = 0; i < rows.rows(); ++i) std::copy_n(rows.row(i), rows.cols(), copy.row(i));
+    return table(std::move(copy));
+  });
+  result.names = loaded.names;
+  return result;
+}
+
+/// What is read at once is only kept where it stays on the disk.
+table cut(table const& whole, row_range rows) {
+  if (whole.paged) return whole.slice(rows.first, *rows.last);
+  table part = whole.visit([&](auto const& view) { return copy_of(view.slice(rows.first, *rows.last)); });
+  part.names = whole.names;
+  return part;
+}
+
+/// The files must go together as those that load() reads as one: as many columns, the same names, and
+/// float32 only if all are.
+table file_of_rank(data_file const& data, load_options const& how, std::vector<std::string>& notes) {
+  data_file mine = data;
+  mine.paths = {data.paths[static_cast<std::size_t>(ranks().part())]};
+  table loaded = load_data(mine, how, notes);
+  std::uint64_t names = 0;
+  for (std::string const& name : loaded.names) names = hash_of(name, hash_of(",", names)) | 1;
+  bool floats = true;
+  std::size_t named = data.paths.size(), at = 0;
+  std::vector<words> const files =
+      ranks().all({static_cast<std::uint64_t>(loaded.cols()), loaded.is_float32(), names});
+  for (words const& file : files) {
+    if (file[0] != files[0][0])
+      throw error(fmt::format("{}: {}: found {} columns, expected {} as in {}",
+                              ranks().name(static_cast<index>(at)), data.paths[at], file[0], files[0][0],
+                              data.paths[0]));
+    if (named < at && file[2] != 0 && file[2] != files[named][2])
+      throw error(
+          fmt::format("{}: {}: found other names in its header line than in {}, expected the same in the "
+                      "same order",
+                      ranks().name(static_cast<index>(at)), data.paths[at], data.paths[named]));
+    if (file[2] != 0) named = std::min(named, at);
+    floats = floats && file[1] != 0;
+    ++at;
+  }
+  return floats || !loaded.is_float32() ? std::move(loaded) : in_double(loaded);
+}
+
+/// Of rows that are there without reading them; perhaps none.
+table part_of_known(data_file const& data, load_options how, index rows, std::vector<std::string>& notes) {
+  row_range const mine = share_of(rows, ranks().part(), ranks().parts());
+  index const first = how.rows.first, any = std::max<index>(mine.first, 0);
+  bool const none = mine.first == *mine.last;
+  how.rows = none ? row_range{first, first + 1} : row_range{first + any, first + *mine.last};
+  table loaded = load_data(data, how, notes);
+  return none ? cut(loaded, {0, 0}) : loaded;
+}
+
+table load_part(data_file const& data, load_options const& how, std::vector<std::string>& notes) {
+  if (ranks().parts() == 1) return load_data(data, how, notes);
+  if (std::find(data.paths.begin(), data.paths.end(), "-") != data.paths.end())
+    throw usage_error("standard input is for one process: name files that each rank can read");
+  bool const all_rows = how.rows.first == 0 && !how.rows.last;
+  if (std::ssize(data.paths) == ranks().parts() && all_rows) return file_of_rank(data, how, notes);
+  if (auto const rows = count_rows(data.paths, how)) return part_of_known(data, how, *rows, notes);
+  table const whole = load_data(data, how, notes);
+  return cut(whole, share_of(whole.rows(), ranks().part(), ranks().parts()));
+}
+
+} // namespace
+
+void join(reduction& all) { together = &all; }
+reduction& ranks() { return *together; }
+bool speaks() { return ranks().part() == 0; }
+
+void refuse_ranks(std::string_view command) {
+  if (ranks().parts() > 1)
+    throw usage_error(fmt::format("{} is for one process: start it without mpirun", command));
+}
+
+share load_share(data_file const& data, load_options const& how, std::vector<std::string>& notes) {
+  share result{load_part(data, how, notes), 0, 0, {}};
+  for (words const& rows : ranks().all({static_cast<std::uint64_t>(result.rows.rows())})) {
+    if (std::ssize(result.per_rank) == ranks().part()) result.first = result.all;
+    result.per_rank.push_back(static_cast<index>(rows[0]));
+    result.all += result.per_rank.back();
+  }
+  return result;
+}
+
+std::vector<double> weights_of_share(std::string const& path, load_options const& how, share const& of) {
+  std::vector<double> weights = load_weights(path, how);
+  if (path.empty() || ranks().parts() == 1) return weights;
+  if (std::ssize(weights) != of.all)
+    throw error(fmt::format("there are {} weights for {} rows; expected one a row", weights.size(), of.all));
+  auto const first = weights.begin() + of.first;
+  return {first, first + of.rows.rows()};
+}
+
+std::vector<label> all_labels(std::vector<label> labels, share const& of) {
+  if (ranks().parts() == 1) return labels;
+  constexpr index block = index{1} << 20;
+  index const most = *std::max_element(of.per_rank.begin(), of.per_rank.end());
+  std::vector<label> all(static_cast<std::size_t>(speaks() ? of.all : 0));
+  for (index at = 0; at < most; at += block) {
+    words mine;
+    for (index i = at; i < std::min(at + block, of.rows.rows()); ++i)
+      mine.push_back(static_cast<std::uint64_t>(labels[static_cast<std::size_t>(i)]));
+    index first = at;
+    std::size_t rank = 0;
+    for (words const& part : ranks().all_to_first(mine)) {
+      for (std::size_t i = 0; i < part.size(); ++i)
+        all[static_cast<std::size_t>(first) + i] = static_cast<label>(part[i]);
+      first += of.per_rank[rank++];
+    }
+  }
+  return all;
+}
+
+double largest_of_ranks(double mine) {
+  double largest = mine;
+  for (words const& one : ranks().all({std::bit_cast<std::uint64_t>(mine)}))
+    largest = std::max(largest, std::bit_cast<double>(one[0]));
+  return largest;
+}
+
+int threads_of_rank() {
+  cpu_set_t cores;
+  CPU_ZERO(&cores);
+  sched_getaffinity(0, sizeof cores, &cores);
+  char host[256] = {};
+  gethostname(host, sizeof host - 1);
+  std::uint64_t const here = hash_of({reinterpret_cast<char const*>(&cores), sizeof cores}, hash_of(host));
+  std::vector<words> const all = ranks().all({here});
+  auto const sharing =
+      std::count_if(all.begin(), all.end(), [&](words const& one) { return one[0] == here; });
+  return std::max(1, available_threads() / static_cast<int>(sharing));
+}
+
+} // namespace kopse::cli

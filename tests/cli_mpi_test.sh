@@ -1,0 +1,161 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# The program under mpirun: the bytes of one process for any number of ranks, and one message where something is wrong.
+# Usage: cli_mpi_test.sh PATH/TO/kopse [MPIRUN]; without mpirun only what the program says of that.
+set -euo pipefail
+mpirun=${2:-}
+# shellcheck source=tests/cli.sh
+. "$(dirname "$(realpath "$0")")/cli.sh"
+
+# ranks N ARGUMENTS...: of the program, under mpirun.
+ranks() {
+  rc=0
+  timeout 300 "$mpirun" -n "$1" "$kopse" "${@:2}" >out 2>err || rc=$?
+}
+# One message of the program, beside what mpirun has to say.
+expect_one_error() {
+  expect_rc "$1"
+  expect_err "^kopse: $2"
+  [ "$(grep -c '^kopse: ' err)" = 1 ] || fail 'there is more than one message'
+  [ ! -s out ] || fail 'stdout is not empty'
+}
+outputs=(-q -o c.csv -l l.npy)
+expect_as_alone() {
+  expect_rc 0
+  expect_same c.csv want.csv
+  expect_same l.npy want.npy
+  rm -f c.csv l.npy
+}
+
+test_refused_without_mpi() {
+  mkdir -p lone
+  cp "$kopse" lone/kopse
+  rc=0
+  OMPI_COMM_WORLD_SIZE=4 OMPI_COMM_WORLD_RANK=0 lone/kopse fit four.csv -k 2 >out 2>err || rc=$?
+  expect_error 1 'mpirun has started 4 processes, but this kopse was built without MPI.*libopenmpi-dev'
+  rc=0
+  OMPI_COMM_WORLD_SIZE=4 OMPI_COMM_WORLD_RANK=3 lone/kopse fit four.csv -k 2 >out 2>err || rc=$?
+  expect_rc 1
+  expect_no_err
+  OMPI_COMM_WORLD_SIZE=1 OMPI_COMM_WORLD_RANK=0 lone/kopse fit four.csv -k 2 -q || fail 'one process is refused'
+}
+
+# The same rows in every format, in some order.
+make_files() {
+  for suffix in csv npy fvecs h5 csv.gz; do
+    "$kopse" fit points.csv -k 2000 --init random --max-iter 1 -e -q -o "rows.$suffix" 2>/dev/null || true
+  done
+  tail -c +129 rows.npy >rows.bin
+  h5=()
+  [ ! -e rows.h5 ] || h5=(rows.h5:data)
+}
+
+test_formats() {
+  for data in rows.csv rows.npy rows.fvecs 'rows.bin --raw float64:3' "${h5[@]}" rows.csv.gz; do
+    # shellcheck disable=SC2086
+    run fit $data -k 40 -q -o want.csv -l want.npy && expect_rc 0
+    # shellcheck disable=SC2086
+    ranks 3 fit $data -k 40 "${outputs[@]}" && expect_as_alone
+  done
+}
+
+test_starts_and_options() {
+  awk 'BEGIN { srand(2); for (i = 0; i < 2000; ++i) print int(3 * rand()) }' >weights.csv
+  run seed rows.npy -k 30 --seed 5 -q -o start.csv && expect_rc 0
+  while read -r options; do
+    # shellcheck disable=SC2086
+    run fit rows.npy -k 30 $options -q -o want.csv -l want.npy && expect_rc 0
+    # shellcheck disable=SC2086
+    ranks 2 fit rows.npy -k 30 $options "${outputs[@]}" && expect_as_alone
+  done <<'OPTIONS'
+--init random --restarts 3 -a dualtree --tree ball --threads 2
+--init k-means|| --candidates 0 -a hamerly --weights weights.csv
+--rows 100:1500 --columns 2,0 --candidates 3 -a yinyang
+--spherical --tol 1e-3 -a filter
+-I start.csv --max-iter 5 --empty keep --verify
+--memory 64M
+OPTIONS
+}
+
+test_what_is_told() {
+  ranks 3 fit rows.npy -k 40 --stats stats.json -l l.ivecs
+  expect_rc 0
+  [ "$(grep -c '^n: 2000$' out)" = 1 ] || fail 'not told once'
+  [ "$(stats '["ranks"]') $(stats '["rows_per_rank"]') $(stats '["n"]')" = '3 [667, 667, 666] 2000' ] || fail 'the JSON says otherwise'
+  run fit rows.npy -k 40 -q --stats stats.json -l want.ivecs
+  [ "$(stats '["ranks"]') $(stats '["rows_per_rank"]')" = '1 [2000]' ] || fail 'the JSON of one process says otherwise'
+  expect_same l.ivecs want.ivecs
+}
+
+test_a_file_a_rank() {
+  run fit rows.csv -k 30 -q -o want.csv -l want.npy
+  head -n 300 rows.csv >one.csv
+  sed -n '301,1700p' rows.csv >two.csv
+  tail -n +1701 rows.csv >three.csv
+  for count in 2 3; do
+    ranks "$count" fit one.csv two.csv three.csv -k 30 "${outputs[@]}" --stats stats.json && expect_as_alone
+  done
+  [ "$(stats '["rows_per_rank"]')" = '[300, 1400, 300]' ] || fail 'not a file a rank'
+  ranks 3 fit one.csv missing.csv three.csv -k 30 && expect_one_error 1 'rank 1 of 3: cannot read missing.csv'
+  cut -d, -f1,2 three.csv >narrow.csv
+  ranks 3 fit one.csv two.csv narrow.csv -k 30 && expect_one_error 1 'rank 2 of 3: narrow.csv: found 2 columns, expected 3 as in one.csv'
+  sed '5s/,.*//' two.csv >broken.csv
+  ranks 3 fit one.csv broken.csv three.csv -k 30 && expect_one_error 1 'rank 1 of 3: broken.csv:5'
+}
+
+test_more_ranks_than_rows() {
+  run fit four.csv -k 2 -q -o want.csv -l want.npy
+  ranks 5 fit four.csv -k 2 "${outputs[@]}" && expect_as_alone
+  head -c 128 rows.npy | sed 's/(2000, 3), } */(4, 3), }      /' >few.npy
+  head -c 224 rows.npy | tail -c 96 >>few.npy
+  run fit few.npy -k 2 -q -o want.csv -l want.npy && expect_rc 0
+  ranks 5 fit few.npy -k 2 "${outputs[@]}" --stats stats.json && expect_as_alone
+}
+
+test_refusals() {
+  ranks 2 fit rows.npy -k 0 && expect_one_error 2 "--clusters '0': a whole number"
+  ranks 2 fit rows.npy -k 5000 && expect_one_error 2 'k = 5000 is more than the 2000 rows there are$'
+  ranks 2 predict rows.npy --centroids want.csv -l l.csv && expect_one_error 2 'kopse predict is for one process'
+  ranks 2 fit rows.npy -k 3 --report r.html && expect_one_error 2 '--report is for one process'
+  ranks 2 fit rows.npy -k 3 --init refined && expect_one_error 2 "init 'refined' is for rows in one place"
+  printf '\0\0\0\0\0\0\xf8\x7f' | dd of=rows.bin bs=8 seek=5000 conv=notrunc 2>/dev/null
+  ranks 3 fit rows.bin --raw float64:3 -k 3 "${outputs[@]}"
+  expect_one_error 1 'rank 2 of 3: .*row 1666, column 2 '
+  expect_no_file c.csv
+  # The disk is full for the first rank alone.
+  ranks 2 fit rows.npy -k 3 -q -o /dev/full && expect_rc 1
+  expect_err '^kopse: .*/dev/full'
+}
+
+# A signal to one of the ranks ends all with a checkpoint, from which any number of ranks goes on.
+test_long_runs() {
+  awk 'BEGIN { srand(3); for (i = 0; i < 20000; ++i) printf "%.6f,%.6f,%.6f\n", rand() * rand(), rand(), rand() + i % 5 }' >many.csv
+  run fit many.csv -k 400 -q -o want.csv -l want.npy
+  long=(fit many.csv -k 400 -a lloyd -o c.csv -l l.npy --checkpoint run.ckpt)
+  "$mpirun" -n 3 "$kopse" "${long[@]}" --checkpoint-every 1h -v >out 2>err &
+  until grep -q 'iteration 3:' err; do sleep 0.05; done
+  read -r -a started <"/proc/$!/task/$!/children"
+  kill -TERM "${started[1]}"
+  rc=0
+  wait $! || rc=$?
+  expect_rc 143
+  expect_err '^kopse: interrupted: the checkpoint run.ckpt is of iteration [0-9]+$'
+  expect_no_file c.csv
+  ranks 2 "${long[@]}" && expect_one_error 1 '--checkpoint run.ckpt is there already'
+  cp run.ckpt again.ckpt
+  ranks 2 "${long[@]}" --resume -q && expect_as_alone
+  run "${long[@]}" --resume -q --checkpoint again.ckpt && expect_as_alone
+  ranks 2 fit many.csv -k 400 --time-limit 0.001s -o c.csv --stats stats.json
+  expect_rc 0
+  [ "$(grep -c 'warning: stopped after the time limit' err)" = 1 ] || fail 'not told once'
+  [ "$(stats '["iterations"]') $(stats '["reason"]')" = '1 time_limit' ] || fail 'the JSON says otherwise'
+}
+
+if [ -n "$mpirun" ]; then
+  make_files
+else
+  for later in $(declare -F | sed -n 's/^declare -f \(test_.*\)/\1/p'); do
+    [ "$later" = test_refused_without_mpi ] || unset -f "$later"
+  done
+fi
+run_tests
