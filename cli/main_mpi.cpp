@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The program under mpirun: every rank is one, and the first speaks for all.
+#include <cstdlib>
+
 #include "cli.hpp"
 #include "kopse/mpi.hpp"
 #include "ranks.hpp"
 
 int main(int argc, char** argv) {
+  // A rank that waits leaves its core to others, as there may be more ranks than cores: spinning, each of
+  // thousands of small messages would take a time slice of whoever computes.
+  setenv("OMPI_MCA_mpi_yield_when_idle", "1", 0);
   int provided = 0;
   MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
   int code = 1;
