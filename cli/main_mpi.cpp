@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The program under mpirun: every rank is one, and the first speaks for all.
+#include <fmt/format.h>
+
 #include <cstdlib>
 
 #include "cli.hpp"
@@ -15,8 +17,16 @@ int main(int argc, char** argv) {
   int code = 1;
   {
     kopse::mpi_reduction all(MPI_COMM_WORLD);
-    kopse::cli::join(all);
-    code = kopse::cli::run_program(argc, argv);
+    kopse::cli::launch const by = kopse::cli::launched();
+    if (by.processes > 1 && all.parts() == 1) { // each would do the same
+      if (by.number == 0)
+        kopse::cli::complain(fmt::format("{} processes were started, but by another MPI than the one that "
+                                         "kopse was built with, which knows of one: use its own mpirun",
+                                         by.processes));
+    } else {
+      kopse::cli::join(all);
+      code = kopse::cli::run_program(argc, argv);
+    }
   }
   MPI_Finalize(); // waits for all, so that mpirun ends nobody who still has something to say
   return code;

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <charconv>
+#include <cstdlib>
 
 #include <sched.h>
 #include <unistd.h>
@@ -18,6 +20,16 @@ using words = reduction::words;
 
 reduction alone;
 reduction* together = &alone;
+
+/// The first of these variables that is a number, or `otherwise`.
+int from_environment(std::initializer_list<char const*> variables, int otherwise) {
+  for (char const* variable : variables) {
+    std::string_view const text = std::getenv(variable) != nullptr ? std::getenv(variable) : "";
+    int value = 0;
+    if (std::from_chars(text.data(), text.data() + text.size(), value).ec == std::errc{}) return value;
+  }
+  return otherwise;
+}
 
 /// The same for the same text.
 std::uint64_t hash_of(std::string_view text, std::uint64_t hash = 0x6b6f707365) {
@@ -100,6 +112,11 @@ table load_part(data_file const& data, load_options const& how, std::vector<std:
 }
 
 } // namespace
+
+launch launched() {
+  return {std::max(from_environment({"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"}, 1), 1),
+          from_environment({"OMPI_COMM_WORLD_RANK", "PMI_RANK"}, 0)};
+}
 
 void join(reduction& all) { together = &all; }
 reduction& ranks() { return *together; }

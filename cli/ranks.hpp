@@ -7,6 +7,12 @@
 
 namespace kopse::cli {
 
+/// What Open MPI, MPICH and their relatives say of it in the environment.
+struct launch {
+  int processes = 1, number = 0; ///< how many, and which of them this is
+};
+launch launched();
+
 /// For the main() of a program with MPI, before anything else.
 void join(reduction& all);
 reduction& ranks();

@@ -37,6 +37,10 @@ test_refused_without_mpi() {
   OMPI_COMM_WORLD_SIZE=4 OMPI_COMM_WORLD_RANK=3 lone/kopse fit four.csv -k 2 >out 2>err || rc=$?
   expect_rc 1
   expect_no_err
+  if [ -n "$mpirun" ]; then # by the mpirun of another MPI
+    OMPI_COMM_WORLD_SIZE='' PMI_SIZE=2 PMI_RANK=0 "$kopse" fit four.csv -k 2 >out 2>err && fail 'it has run'
+    expect_err '^kopse: 2 processes were started, but by another MPI'
+  fi
   OMPI_COMM_WORLD_SIZE=1 OMPI_COMM_WORLD_RANK=0 lone/kopse fit four.csv -k 2 -q || fail 'one process is refused'
 }
 
@@ -99,13 +103,25 @@ test_a_file_a_rank() {
   ranks 3 fit one.csv missing.csv three.csv -k 30 && expect_one_error 1 'rank 1 of 3: cannot read missing.csv'
   cut -d, -f1,2 three.csv >narrow.csv
   ranks 3 fit one.csv two.csv narrow.csv -k 30 && expect_one_error 1 'rank 2 of 3: narrow.csv: found 2 columns, expected 3 as in one.csv'
+  { echo x,y,z; cat one.csv; } >named.csv
+  { echo x,z,y; cat two.csv; } >other.csv
+  ranks 2 fit named.csv other.csv -k 30 && expect_one_error 1 'rank 1 of 2: other.csv: found other names in its header line than in named.csv'
   sed '5s/,.*//' two.csv >broken.csv
   ranks 3 fit one.csv broken.csv three.csv -k 30 && expect_one_error 1 'rank 1 of 3: broken.csv:5'
+}
+
+test_files_of_different_types() {
+  run fit rows.fvecs rows.npy -k 30 -q -o want.csv -l want.npy && expect_rc 0
+  ranks 2 fit rows.fvecs rows.npy -k 30 "${outputs[@]}" && expect_as_alone
+  ranks 3 fit rows.fvecs rows.npy -k 30 "${outputs[@]}" && expect_as_alone
 }
 
 test_more_ranks_than_rows() {
   run fit four.csv -k 2 -q -o want.csv -l want.npy
   ranks 5 fit four.csv -k 2 "${outputs[@]}" && expect_as_alone
+  printf '%s\n' 1,1 2,1 1,3 >three.csv
+  run fit three.csv -k 2 --spherical -q -o want.csv -l want.npy
+  ranks 5 fit three.csv -k 2 --spherical "${outputs[@]}" && expect_as_alone
   run fit rows.npy --rows 7:11 -k 2 -q -o want.csv -l want.npy && expect_rc 0
   ranks 5 fit rows.npy --rows 7:11 -k 2 "${outputs[@]}" --stats stats.json && expect_as_alone
   [ "$(stats '["rows_per_rank"]')" = '[1, 1, 1, 1, 0]' ] || fail 'other shares'
