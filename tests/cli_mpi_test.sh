@@ -148,15 +148,15 @@ children_of() { awk -v parent="$1" '$4 == parent { print $1 }' /proc/[0-9]*/stat
 # A signal to a rank ends all with a checkpoint, from which any number of ranks goes on.
 test_long_runs() {
   awk 'BEGIN { srand(3); for (i = 0; i < 20000; ++i) printf "%.6f,%.6f,%.6f\n", rand() * rand(), rand(), rand() + i % 5 }' >many.csv
-  run fit many.csv -k 400 -q -o want.csv -l want.npy
-  long=(fit many.csv -k 400 -a lloyd -o c.csv -l l.npy --checkpoint run.ckpt)
-  "$mpirun" -n 3 "$kopse" "${long[@]}" --checkpoint-every 1h -v >out 2>err &
-  until grep -q 'iteration 3:' err; do kill -0 $! || break && sleep 0.05; done
+  run fit many.csv -k 400 --restarts 4 -q -o want.csv -l want.npy
+  long=(fit many.csv -k 400 --restarts 4 -o c.csv -l l.npy --checkpoint run.ckpt)
+  "$mpirun" -n 3 "$kopse" "${long[@]}" -a lloyd --checkpoint-every 1h -v >out 2>err &
+  until grep -q 'iteration 3:' err; do kill -0 $! || break && sleep 0.02; done
   kill -TERM "$(children_of $! | sed -n 2p)"
   rc=0
   wait $! || rc=$?
   expect_rc 143
-  expect_err '^kopse: interrupted: the checkpoint run.ckpt is of iteration [0-9]+$'
+  expect_err '^kopse: interrupted: the checkpoint run.ckpt is of iteration [0-9]+ of run [1-4]$'
   expect_no_file c.csv
   ranks 2 "${long[@]}" && expect_one_error 1 '--checkpoint run.ckpt is there already'
   cp run.ckpt again.ckpt
