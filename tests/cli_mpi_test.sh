@@ -158,7 +158,7 @@ test_long_runs() {
   expect_rc 143
   expect_err '^kopse: interrupted: the checkpoint run.ckpt is of iteration [0-9]+ of run [1-4]$'
   expect_no_file c.csv
-  ranks 2 "${long[@]}" && expect_one_error 1 '--checkpoint run.ckpt is there already'
+  ranks 2 "${long[@]}" && expect_one_error 1 '(rank 0 of 2: )?--checkpoint run.ckpt is there already'
   cp run.ckpt again.ckpt
   ranks 2 "${long[@]}" --resume -q && expect_as_alone
   mv again.ckpt run.ckpt
