@@ -145,7 +145,7 @@ inline double divide(std::vector<word> a, std::vector<word> b, int exponent) {
   bool const negative = make_positive(a);
   int const length_a = bit_length(a), length_b = bit_length(b);
   if (length_a == 0) return 0;
-  std::size_t const size = static_cast<std::size_t>(std::max(length_a, length_b) / 64 + 2);
+  std::size_t const size = static_cast<std::size_t>(std::max(length_a, length_b)) / 64 + 2;
   a.resize(size), b.resize(size); // drops only words that are 0
   int const ahead = length_a - length_b;
   if (ahead > 0) shift_left(b, ahead);

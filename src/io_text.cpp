@@ -93,7 +93,7 @@ bool cells::next(cell& found) {
   std::size_t const stop = std::min(rest_.find(delimiter_, from), rest_.size());
   found.text = trimmed(rest_.substr(start, stop - start));
   if (from > start && !found.broken) {
-    found.broken = trimmed(rest_.substr(from, stop - from)).size() > 0;
+    found.broken = !trimmed(rest_.substr(from, stop - from)).empty();
     if (!found.broken) found.text = found.text.substr(1, found.text.size() - 2);
   }
   more_ = stop < rest_.size();

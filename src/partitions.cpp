@@ -61,6 +61,7 @@ whole_data join(point_set<Real> const& points, index k, options const& o, reduct
   mine.word(!points.weights.empty()), mine.word(hash_of_options(k, o));
   std::vector<words> const of_each = all.all(mine.words());
   std::vector<card> cards;
+  cards.reserve(of_each.size());
   for (words const& one : of_each) cards.push_back(read_card(one));
   auto const with_rows = std::find_if(cards.begin(), cards.end(), [](card const& c) { return c.rows > 0; });
   card const& first = with_rows == cards.end() ? cards.front() : *with_rows;
