@@ -63,12 +63,14 @@ test_refused_threads() {
   run fit "$stars" -k 200 --max-iter 5 --threads 1 -q -o want.npy
   for limit in '-u 1' '-v 120000' '-v 131500' '-v 160000'; do
     rm -f "$here/got.npy"
+    # shellcheck disable=SC2086
+    (ulimit $limit && exec "$kopse" --version) >/dev/null 2>&1 || continue # the libraries alone take more
     rc=0
     # shellcheck disable=SC2086
     (cd "$here" && ulimit -c 0 && timeout 600 "${as[@]}" bash -c "ulimit $limit; exec ./kopse fit stars.npy -k 200 --max-iter 5 --threads 8 -q -o got.npy") \
       >out 2>err || rc=$?
     [ "$rc" = 0 ] && expect_same want.npy "$here/got.npy"
-    [ "$rc" = 0 ] || expect_error 1 'not enough memory'
+    [ "$rc" = 0 ] || expect_error 1 '(not enough memory|cannot read .*(memory|allocate))'
     [ "$rc" = 0 ] || [ "$limit" != '-u 1' ] || fail 'threads are not needed'
   done
 }
