@@ -9,6 +9,7 @@
 #include "fingerprint.hpp"
 #include "input_checks.hpp"
 #include "io_formats.hpp"
+#include "words.hpp"
 
 namespace kopse {
 
@@ -29,13 +30,7 @@ public:
   void number(index value) { word(static_cast<std::uint64_t>(value)); }
   void real(double value) { word(std::bit_cast<std::uint64_t>(value)); }
   void text(std::string const& value) {
-    number(static_cast<index>(value.size()));
-    for (std::size_t at = 0; at < value.size(); at += 8) {
-      std::uint64_t packed = 0;
-      for (std::size_t i = at; i < std::min(at + 8, value.size()); ++i)
-        packed |= std::uint64_t{static_cast<unsigned char>(value[i])} << 8 * (i - at);
-      word(packed);
-    }
+    put_text(value, [this](std::uint64_t one) { word(one); });
   }
   template <class Range, class Put> void list(Range const& items, Put const& put) {
     number(static_cast<index>(items.size()));

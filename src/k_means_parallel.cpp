@@ -76,8 +76,7 @@ private:
 
   void put_row(word_packer& out, index i) const {
     out.number(points_.offset + i);
-    Real const* const x = points_.rows.row(i);
-    for (index j = 0; j < points_.dims(); ++j) out.real(static_cast<double>(x[j]));
+    out.reals(points_.rows.row(i), points_.dims());
     give_back(points_.rows, i);
   }
 

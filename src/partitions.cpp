@@ -83,15 +83,13 @@ template <class Real>
 matrix<double> rows_of_all(point_set<Real> const& points, std::span<index const> rows, reduction& all) {
   index const d = points.dims();
   matrix<double> found(std::ssize(rows), d);
-  std::vector<double> x(static_cast<std::size_t>(d));
   word_packer mine;
   for (index j = 0; j < std::ssize(rows); ++j) {
     index const row = rows[static_cast<std::size_t>(j)] - points.offset;
     if (row < 0 || row >= points.size()) continue;
-    std::copy_n(points.rows.row(row), d, x.data());
-    give_back(points.rows, row);
     mine.number(j);
-    mine.reals(x.data(), d);
+    mine.reals(points.rows.row(row), d);
+    give_back(points.rows, row);
   }
   for (words const& one : all.all(mine.words())) {
     for (word_unpacker in(one); !in.empty();) {

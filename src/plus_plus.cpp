@@ -154,15 +154,13 @@ private:
   // Each is found by the partition that has it.
   std::vector<drawn_row> hand_out(std::vector<std::optional<place>> const& places) {
     index const d = result_.centroids.cols();
-    std::vector<double> x(static_cast<std::size_t>(d));
     word_packer mine;
     for (std::size_t c = 0; c < places.size(); ++c) {
       if (!places[c]) continue;
       point_set<Real> const& points = parts_[places[c]->part].points;
       index const row = places[c]->row;
-      std::copy_n(points.rows.row(row), d, x.data());
+      mine.word(c), mine.number(points.offset + row), mine.reals(points.rows.row(row), d);
       give_back(points.rows, row);
-      mine.word(c), mine.number(points.offset + row), mine.reals(x.data(), d);
     }
     std::vector<drawn_row> drawn(places.size());
     for (auto const& words : all_.all(mine.words()))

@@ -2,6 +2,7 @@
 // What partitions hand one another (kopse/reduction.hpp): numbers and texts as words of 64 bits.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <span>
@@ -13,6 +14,17 @@
 
 namespace kopse {
 
+/// Hands the bytes of a text to put(word), eight at a time, after their number.
+template <class Put> void put_text(std::string_view text, Put const& put) {
+  put(std::uint64_t{text.size()});
+  for (std::size_t at = 0; at < text.size(); at += 8) {
+    std::uint64_t packed = 0;
+    for (std::size_t i = at; i < std::min(at + 8, text.size()); ++i)
+      packed |= std::uint64_t{static_cast<unsigned char>(text[i])} << 8 * (i - at);
+    put(packed);
+  }
+}
+
 class word_packer {
 public:
   void word(std::uint64_t value) { words_.push_back(value); }
@@ -21,17 +33,11 @@ public:
   void add(std::span<std::uint64_t const> values) {
     words_.insert(words_.end(), values.begin(), values.end());
   }
-  void reals(double const* first, index count) {
-    for (index i = 0; i < count; ++i) real(first[i]);
+  template <class Real> void reals(Real const* first, index count) {
+    for (index i = 0; i < count; ++i) real(static_cast<double>(first[i]));
   }
   void text(std::string_view value) {
-    number(static_cast<index>(value.size()));
-    for (std::size_t at = 0; at < value.size(); at += 8) {
-      std::uint64_t packed = 0;
-      for (std::size_t i = at; i < std::min(at + 8, value.size()); ++i)
-        packed |= std::uint64_t{static_cast<unsigned char>(value[i])} << 8 * (i - at);
-      word(packed);
-    }
+    put_text(value, [this](std::uint64_t one) { word(one); });
   }
   std::vector<std::uint64_t> const& words() const { return words_; }
 
