@@ -85,7 +85,9 @@ double start_bytes(sizes const& s, options const& o, double groups) {
     return 12 * s.n + std::max(step_bytes(s, "frontier", groups), step_bytes(s, "dense", groups)) + left;
   }
   if (init == "bisecting") return (16 + s.d) * s.n;
-  double const coreset = std::max(10000.0, 20 * s.k), refined = std::max(10 * s.k, s.n / 100);
+  auto const n = static_cast<index>(s.n), k = static_cast<index>(s.k);
+  auto const coreset = static_cast<double>(coreset_rows(k)),
+             refined = static_cast<double>(refined_rows(n, k));
   if (init == "coreset" && coreset < s.n) return sample_bytes(s, o, coreset, 1);
   if (init == "refined" && refined < s.n) return sample_bytes(s, o, refined, 8);
   return (s.workers > 1 ? 54 : 52) * s.n + 8 * s.nodes; // k-means++

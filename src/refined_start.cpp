@@ -82,7 +82,7 @@ seeding_result of_centroids(matrix<double> centroids) {
 template <class Real> seeding_result refined_start(seeding_task<Real> const& task) {
   auto const& [points, tree, k, o, partitions] = task;
   std::vector<index> const from = rows_of_weight(points);
-  index const n = std::ssize(from), wanted = o.sample_rows > 0 ? o.sample_rows : std::max(10 * k, n / 100);
+  index const n = std::ssize(from), wanted = o.sample_rows > 0 ? o.sample_rows : refined_rows(n, k);
   index const size = std::clamp(wanted, std::min(k, n), n);
   if (n <= k) return plus_plus(task);
   options fitting = fit_options(o);
@@ -189,7 +189,7 @@ private:
 template <class Real> seeding_result coreset_start(seeding_task<Real> const& task) {
   index const k = task.k;
   seeding_options const& o = task.options;
-  index const size = o.sample_rows > 0 ? o.sample_rows : std::max<index>(10000, 20 * k);
+  index const size = o.sample_rows > 0 ? o.sample_rows : coreset_rows(k);
   sample<Real> s;
   index distances = 0;
   if (size < task.points.size()) {

@@ -2,6 +2,7 @@
 // The ways to start, behind seed(): each has a file, and gets data that have been checked.
 #pragma once
 
+#include <algorithm>
 #include <span>
 
 #include "any_tree.hpp"
@@ -48,6 +49,10 @@ seeding_result plus_plus(std::span<seeding_part<Real> const> parts, matrix_view<
 template <class Real>
 mass_layout layout_of_squares(std::span<seeding_part<Real> const> parts, matrix_view<double> centroids,
                               int threads, reduction* partitions = nullptr);
+
+/// The rows of a sample, unless the options say otherwise.
+inline index coreset_rows(index k) { return std::max<index>(10000, 20 * k); }
+inline index refined_rows(index n, index k) { return std::max(10 * k, n / 100); }
 
 template <class Real> seeding_result random_rows(seeding_task<Real> const& task);
 template <class Real> seeding_result plus_plus(seeding_task<Real> const& task);
