@@ -37,12 +37,6 @@ std::uint64_t hash_of(std::string_view text, std::uint64_t hash = 0x6b6f707365) 
   return hash;
 }
 
-template <class Real> table copy_of(matrix_view<Real> rows) {
-  matrix<Real> copy(rows.rows(), rows.cols());
-  for (index i = 0; i < rows.rows(); ++i) std::copy_n(rows.row(i), rows.cols(), copy.row(i));
-  return table(std::move(copy));
-}
-
 table in_double(table const& loaded) {
   table result = loaded.visit([](auto const& rows) {
     matrix<double> copy(rows.rows(), rows.cols());
@@ -56,7 +50,9 @@ table in_double(table const& loaded) {
 /// What is read at once is only kept where it stays on the disk.
 table cut(table const& whole, row_range rows) {
   if (whole.paged) return whole.slice(rows.first, *rows.last);
-  table part = whole.visit([&](auto const& view) { return copy_of(view.slice(rows.first, *rows.last)); });
+  table part = whole.visit([&]<class Real>(matrix_view<Real> const& view) {
+    return table(matrix<Real>(view.slice(rows.first, *rows.last)));
+  });
   part.names = whole.names;
   return part;
 }
@@ -93,9 +89,9 @@ table file_of_rank(data_file const& data, load_options const& how, std::vector<s
 /// Of rows that are there without reading them; perhaps none.
 table part_of_known(data_file const& data, load_options how, index rows, std::vector<std::string>& notes) {
   row_range const mine = share_of(rows, ranks().part(), ranks().parts());
-  index const first = how.rows.first, any = std::max<index>(mine.first, 0);
+  index const first = how.rows.first;
   bool const none = mine.first == *mine.last;
-  how.rows = none ? row_range{first, first + 1} : row_range{first + any, first + *mine.last};
+  how.rows = none ? row_range{first, first + 1} : row_range{first + mine.first, first + *mine.last};
   table loaded = load_data(data, how, notes);
   return none ? cut(loaded, {0, 0}) : loaded;
 }
