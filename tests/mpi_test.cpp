@@ -42,16 +42,8 @@ template <class Real> AssertionResult check_part(scenario<Real> const& s, config
 template <class Real> void ranks_give_the_bits_of_one_process() {
   for (std::size_t f = 0; f < families::family_names.size(); ++f) {
     if (sanitized && f % 3 != 0) continue;
-    plan p{static_cast<family>(f),
-           50 + f,
-           80,
-           9,
-           3,
-           static_cast<weighting>(f % families::weighting_names.size()),
-           static_cast<families::start>(f % 6)};
-    p.settings = {f % 3 == 0 ? 3 : 40, f % 4 == 0 ? 1e-3 : 0,
-                  f % 2 ? empty_policy::keep : empty_policy::relocate};
-    scenario<Real> s(p);
+    auto const weights = static_cast<weighting>(f % families::weighting_names.size());
+    scenario<Real> s(plan_of_turn(static_cast<family>(f), weights, f));
     s.run_oracle();
     for (config c : algorithms_and_trees()) {
       c.leaf_size = leaf_sizes[f % leaf_sizes.size()];

@@ -69,6 +69,14 @@ template <class F> void in_parts(std::size_t parts, F const& f) {
   for (std::thread& t : threads) t.join();
 }
 
+/// Data, start and settings of a turn: each takes others than the one before.
+inline plan plan_of_turn(family data, weighting weights, std::size_t turn) {
+  plan p{data, 50 + turn, 80, 9, 3, weights, static_cast<families::start>(turn % 6)};
+  p.settings = {turn % 3 == 0 ? 3 : 40, turn % 4 == 0 ? 1e-3 : 0,
+                turn % 2 ? empty_policy::keep : empty_policy::relocate};
+  return p;
+}
+
 /// Where partition i of `parts` begins; the second of five is empty, the others differ in size.
 inline index begin_of(std::size_t i, std::size_t parts, index n) {
   if (parts == 5 && i == 2) i = 1;

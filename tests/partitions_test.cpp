@@ -67,16 +67,7 @@ template <class Real> void any_cut_gives_the_same_bits() {
     for (std::size_t w = 0; w < families::weighting_names.size(); ++w) {
       ++turn;
       if (sanitized && turn % (thread_sanitized ? 12 : 4) != 0) continue;
-      plan p{static_cast<family>(f),
-             50 + turn,
-             80,
-             9,
-             3,
-             static_cast<weighting>(w),
-             static_cast<families::start>(turn % 6)};
-      p.settings = {turn % 3 == 0 ? 3 : 40, turn % 4 == 0 ? 1e-3 : 0,
-                    turn % 2 ? empty_policy::keep : empty_policy::relocate};
-      scenario<Real> s(p);
+      scenario<Real> s(plan_of_turn(static_cast<family>(f), static_cast<weighting>(w), turn));
       s.run_oracle();
       for (config c : algorithms_and_trees()) {
         c.leaf_size = leaf_sizes[turn % leaf_sizes.size()];
