@@ -35,6 +35,7 @@ NB_MODULE(_core, m) {
   kopse::python::bind_seeding(m);
   kopse::python::bind_choose_k(m);
   kopse::python::bind_predict(m);
+  kopse::python::bind_partitions(m);
   m.def("version", &kopse::version);
   m.def("available_threads", &kopse::available_threads);
   m.def(

@@ -73,8 +73,10 @@ using ask = std::function<void(std::function<void()> const&)>;
 
 /// Runs work(stop, ask) on a thread of its own, without the GIL, while this thread waits and sees to what
 /// Python wants: signals, so that Ctrl-C ends the work within a moment, and whatever the work asks for. What
-/// Python raises stops the work and is raised from here. To be called with the GIL.
-void supervise(std::function<void(std::atomic<bool> const& stop, ask const& python)> const& work);
+/// Python raises stops the work and is raised from here, and so does pulse(), called 20 times a second. To be
+/// called with the GIL.
+void supervise(std::function<void(std::atomic<bool> const& stop, ask const& python)> const& work,
+               nb::handle pulse = nb::none());
 
 /// Calls callback(iteration, record) by way of `python`; no observer if the callback is None.
 observer each_iteration(nb::handle callback, ask const& python);
@@ -91,5 +93,6 @@ void bind_choose_k(nb::module_& m);
 void bind_seeding(nb::module_& m);
 void bind_tree(nb::module_& m);
 void bind_predict(nb::module_& m);
+void bind_partitions(nb::module_& m);
 
 } // namespace kopse::python

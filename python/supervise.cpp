@@ -18,6 +18,8 @@ constexpr std::chrono::milliseconds between_signals{50};
 
 class supervisor {
 public:
+  explicit supervisor(nb::handle pulse) : pulse_(pulse) {}
+
   void run(std::function<void(std::atomic<bool> const&, ask const&)> const& work) {
     {
       nb::gil_scoped_release const release;
@@ -74,12 +76,14 @@ private:
     try {
       if (asked_ != nullptr) (*asked_)();
       if (PyErr_CheckSignals() != 0) throw nb::python_error();
+      if (!pulse_.is_none()) pulse_();
     } catch (...) {
       raised_ = std::current_exception();
       stop_ = true;
     }
   }
 
+  nb::handle pulse_;
   std::atomic<bool> stop_ = false;
   std::mutex guard_;
   std::condition_variable changed_;
@@ -91,8 +95,9 @@ private:
 
 } // namespace
 
-void supervise(std::function<void(std::atomic<bool> const& stop, ask const& python)> const& work) {
-  supervisor().run(work);
+void supervise(std::function<void(std::atomic<bool> const& stop, ask const& python)> const& work,
+               nb::handle pulse) {
+  supervisor(pulse).run(work);
 }
 
 observer each_iteration(nb::handle callback, ask const& python) {

@@ -5,6 +5,7 @@
 #include "input_checks.hpp"
 #include "kopse/kmeans.hpp"
 #include "nearest.hpp"
+#include "partitions.hpp"
 #include "step_common.hpp"
 
 namespace kopse {
@@ -16,7 +17,7 @@ template <class Real> void check(point_set<Real> const& points, matrix_view<doub
     throw error("the rows have " + std::to_string(points.dims()) + " columns, the centroids "
                 + std::to_string(centroids.cols()));
   if (centroids.rows() < 1) throw error("there are no centroids");
-  validate(points, threads);
+  validate_part(points, threads);
   try {
     validate(point_set<double>(centroids));
   } catch (error const& e) {
@@ -68,19 +69,32 @@ std::vector<label> predict_any(matrix_view<Real> rows, matrix_view<double> centr
 }
 
 template <class Real>
-double inertia_any(point_set<Real> points, matrix_view<double> centroids, int threads,
+double inertia_any(point_set<Real> points, matrix_view<double> centroids, reduction& all, int threads,
                    std::atomic<bool> const* stop) {
   float_environment const environment;
   worker_scope const workers;
-  step_options const options = options_for(points.size(), centroids.rows(), threads, stop);
-  check(points, centroids, options.threads);
-  int exponent = 0;
-  std::vector<double> const weights = scaled(points.weights, exponent);
-  if (!weights.empty()) points.weights = weights;
-  std::vector<label> const labels = assign(points.rows, centroids, options);
-  exact_sum const sum = inertia_of(points.rows, points.weights, centroids, options.threads, stop,
-                                   [&](index i) { return labels[static_cast<std::size_t>(i)]; });
-  return std::ldexp(sum.value(), exponent);
+  return all.together([&] {
+    step_options const options = options_for(points.size(), centroids.rows(), threads, stop);
+    check(points, centroids, options.threads);
+    bool const weighted = all.any(!points.weights.empty());
+    double const largest = weighted ? largest_of(largest_of(points.weights), all) : 1;
+    if (largest == 0) refuse_weights_of_zero();
+    int exponent = 0;
+    std::vector<double> const weights = scaled(points.weights, largest, exponent);
+    if (!weights.empty()) points.weights = weights;
+    std::vector<label> const labels = assign(points.rows, centroids, options);
+    exact_sum sum = inertia_of(points.rows, points.weights, centroids, options.threads, stop,
+                               [&](index i) { return labels[static_cast<std::size_t>(i)]; });
+    all.merge(sum);
+    return std::ldexp(sum.value(), exponent);
+  });
+}
+
+template <class Real>
+double inertia_alone(point_set<Real> points, matrix_view<double> centroids, int threads,
+                     std::atomic<bool> const* stop) {
+  reduction alone;
+  return inertia_any(points, centroids, alone, threads, stop);
 }
 
 template <class Real>
@@ -120,11 +134,19 @@ std::vector<label> predict(matrix_view<float> rows, matrix_view<double> centroid
 
 double inertia(point_set<double> points, matrix_view<double> centroids, int threads,
                std::atomic<bool> const* stop) {
-  return inertia_any(points, centroids, threads, stop);
+  return inertia_alone(points, centroids, threads, stop);
 }
 double inertia(point_set<float> points, matrix_view<double> centroids, int threads,
                std::atomic<bool> const* stop) {
-  return inertia_any(points, centroids, threads, stop);
+  return inertia_alone(points, centroids, threads, stop);
+}
+double inertia(point_set<double> points, matrix_view<double> centroids, reduction& partitions, int threads,
+               std::atomic<bool> const* stop) {
+  return inertia_any(points, centroids, partitions, threads, stop);
+}
+double inertia(point_set<float> points, matrix_view<double> centroids, reduction& partitions, int threads,
+               std::atomic<bool> const* stop) {
+  return inertia_any(points, centroids, partitions, threads, stop);
 }
 
 matrix<double> distances(matrix_view<double> rows, matrix_view<double> centroids, int threads,

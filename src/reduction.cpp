@@ -84,11 +84,25 @@ std::size_t row_words(exact_sums const& sums) {
   return static_cast<std::size_t>(sums.layout().columns() * sums.layout().words);
 }
 
+data_summary none_of(data_summary const& s) {
+  data_summary none;
+  none.columns.resize(s.columns.size());
+  none.variance.resize(s.variance.size());
+  return none;
+}
+far_rows none_of(far_rows const&) { return {}; }
+exact_sum none_of(exact_sum const&) { return {}; }
+
 template <class T> void merge_by(reduction& all, T& mine) {
   if (all.parts() == 1) return;
-  std::vector<words> const of_each = all.all(to_words(mine));
-  for (index p = 0; p < all.parts(); ++p)
-    if (p != all.part()) add_words(mine, word_unpacker(of_each[static_cast<std::size_t>(p)]));
+  T const none = none_of(mine);
+  words const whole = all.folded(to_words(mine), [&](std::vector<words> const& of_each) {
+    T sum = none;
+    for (words const& one : of_each) add_words(sum, word_unpacker(one));
+    return to_words(sum);
+  });
+  mine = none;
+  add_words(mine, word_unpacker(whole));
 }
 
 } // namespace
@@ -126,9 +140,15 @@ std::string reduction::name(index part) const {
 void reduction::merge(data_summary& x) { merge_by(*this, x); }
 void reduction::merge(cluster_sums& x) {
   if (parts() == 1) return;
-  std::vector<words> const of_each = all(packed(x));
-  for (index p = 0; p < parts(); ++p)
-    if (p != part()) add(x, of_each[static_cast<std::size_t>(p)]);
+  auto const none = [&layout = x.sums.layout(), k = x.sums.rows()] { return cluster_sums(layout, k); };
+  words const whole = folded(packed(x), [&](std::vector<words> const& of_each) {
+    cluster_sums sum = none();
+    for (words const& one : of_each) add(sum, one);
+    return packed(sum);
+  });
+  cluster_sums sum = none();
+  add(sum, whole);
+  x = std::move(sum);
 }
 void reduction::merge(exact_sum& x) { merge_by(*this, x); }
 void reduction::merge(far_rows& x) {
@@ -149,6 +169,15 @@ std::vector<words> reduction::all(words const& mine) {
   words message{0};
   message.insert(message.end(), mine.begin(), mine.end());
   return checked(exchange(message));
+}
+
+words reduction::folded(words const& mine, folding const& fold) {
+  if (parts() == 1) return fold({mine});
+  if (over_) throw error("a partition of the data has failed before");
+  words message{0};
+  message.insert(message.end(), mine.begin(), mine.end());
+  return fold_messages(message,
+                       [&](std::vector<words> messages) { return fold(checked(std::move(messages))); });
 }
 
 std::vector<words> reduction::all_to_first(words const& mine) {

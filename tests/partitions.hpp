@@ -52,19 +52,38 @@ protected:
     return all;
   }
 
-private:
   meeting& meeting_;
   std::size_t part_;
 };
 
-/// f(partition, number), each in a thread of its own.
+/// The first of them makes one message of all, and the others take it.
+class star_parts final : public thread_parts {
+public:
+  using thread_parts::thread_parts;
+
+protected:
+  words fold_messages(words const& message, reading const& fold) override {
+    std::vector<words> all = exchange(message);
+    bool const failed = std::any_of(all.begin(), all.end(), [](words const& w) { return w.front() != 0; });
+    words mine;
+    if (failed || part_ == 0) mine = fold(std::move(all));
+    return exchange(mine).front();
+  }
+};
+
+/// f(partition, number), each in a thread of its own. An odd number of them meets at the first.
 template <class F> void in_parts(std::size_t parts, F const& f) {
   meeting where(parts);
   std::vector<std::thread> threads;
   for (std::size_t i = 0; i < parts; ++i)
     threads.emplace_back([&, i] {
-      thread_parts all(where, i);
-      f(all, i);
+      if (parts % 2 == 1) {
+        star_parts all(where, i);
+        f(all, i);
+      } else {
+        thread_parts all(where, i);
+        f(all, i);
+      }
     });
   for (std::thread& t : threads) t.join();
 }

@@ -99,6 +99,45 @@ TEST(spread_fit, starts_of_any_cut_are_those_of_the_whole_float) {
   starts_of_any_cut_are_those_of_the_whole<float>();
 }
 
+TEST(spread_fit, inertia_is_that_of_the_whole) {
+  for (std::size_t w = 0; w < families::weighting_names.size(); ++w) {
+    plan p{family::clustered, 60 + w, 90, 9, 3};
+    p.weights = static_cast<weighting>(w);
+    scenario<float> const s(p);
+    auto const points = s.user_points();
+    double const want = kopse::inertia(points, s.start.view(), 1);
+    for (std::size_t const parts : {2u, 3u, 5u})
+      in_parts(parts, [&](kopse::reduction& all, std::size_t i) {
+        auto const mine =
+            part_of(points, begin_of(i, parts, points.size()), begin_of(i + 1, parts, points.size()));
+        EXPECT_TRUE(same_number("inertia", kopse::inertia(mine, s.start.view(), all, 1), want)) << s.name;
+      });
+  }
+}
+
+TEST(spread_fit, inertia_that_cannot_be) {
+  matrix<double> const rows(6, 1);
+  std::vector<double> const none(6, 0.0);
+  std::vector<std::string> faults(3);
+  auto const try_all = [&](auto const& rows_of) {
+    in_parts(3, [&](kopse::reduction& all, std::size_t i) {
+      try {
+        kopse::inertia(rows_of(i), matrix_view<double>(rows.row(0), 1, 1), all);
+      } catch (kopse::error const& e) {
+        faults[i] = e.what();
+      }
+    });
+  };
+  auto const two = [&](std::size_t i) { return rows.view().slice(index(i) * 2, index(i) * 2 + 2); };
+  try_all([&](std::size_t i) { return kopse::point_set<double>(two(i), std::span(none).first(2)); });
+  for (std::string const& fault : faults)
+    EXPECT_EQ(fault, "all weights are zero: expected at least one row of weight > 0");
+  matrix<double> wide(2, 2);
+  try_all([&](std::size_t i) { return kopse::point_set<double>(i == 1 ? wide.view() : two(i)); });
+  for (std::string const& fault : faults)
+    EXPECT_EQ(fault, "partition 1 of 3 (counted from 0): the rows have 2 columns, the centroids 1");
+}
+
 TEST(spread_fit, more_clusters_than_distinct_rows) {
   scenario<double> const s({.data = family::duplicates, .seed = 4, .n = 60, .k = 20});
   for (char const* init : {"random", "k-means++", "k-means||"}) {

@@ -183,6 +183,11 @@ double inertia(point_set<double> points, matrix_view<double> centroids, int thre
                std::atomic<bool> const* stop = nullptr);
 double inertia(point_set<float> points, matrix_view<double> centroids, int threads = 0,
                std::atomic<bool> const* stop = nullptr);
+/// That of rows that are spread, as in fit(): each partition calls it, and has that of the whole.
+double inertia(point_set<double> points, matrix_view<double> centroids, reduction& partitions,
+               int threads = 0, std::atomic<bool> const* stop = nullptr);
+double inertia(point_set<float> points, matrix_view<double> centroids, reduction& partitions, int threads = 0,
+               std::atomic<bool> const* stop = nullptr);
 
 /// All distances (not squared), n × k: the root of the computed d², rounded, to float for float rows. Throws
 /// as predict() does.

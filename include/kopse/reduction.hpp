@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <exception>
+#include <functional>
 #include <new>
 #include <string>
 #include <vector>
@@ -35,6 +36,9 @@ public:
   std::vector<words> all(words const& mine);
   /// The same for the first of them; the others get nothing.
   std::vector<words> all_to_first(words const& mine);
+  /// What `fold` makes of what all hand in, in their order. One of them calls it, or each for itself.
+  using folding = std::function<words(std::vector<words> const&)>;
+  words folded(words const& mine, folding const& fold);
   /// Whether it is so on any of them.
   bool any(bool here);
 
@@ -69,14 +73,19 @@ protected:
   virtual std::vector<words> exchange(words const& mine) { return {mine}; }
   /// What all_to_first() does, once all have agreed to.
   virtual std::vector<words> hand_to_first(words const& mine);
+  /// What folded() does: for those who meet in one place, where all messages are, and are handed one back.
+  /// `fold` throws what a message tells of.
+  using reading = std::function<words(std::vector<words>)>;
+  virtual words fold_messages(words const& message, reading const& fold) { return fold(exchange(message)); }
   /// For merges that do without all(): throws if one of them has failed; sums as words, those of rows that
   /// are not zero.
   void agree() { all({}); }
   static words packed(cluster_sums const& changes);
   static void add(cluster_sums& changes, words const& packed);
+  /// Messages without their first words. Throws, where one of them tells of a failure.
+  std::vector<words> checked(std::vector<words> messages);
 
 private:
-  std::vector<words> checked(std::vector<words> messages);
   bool over_ = false; // all know that one has failed
 };
 

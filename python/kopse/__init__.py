@@ -5,6 +5,7 @@
 - `XMeans` and `choose_k`: how many clusters.
 - `kmeans`: the same as a function; `kmeans_plusplus`: starting centers alone; `Tree`: a tree on the data, built once and handed to any of them.
 - `kopse.plots`: pictures of a run, by matplotlib.
+- `kopse.dask`, to be imported by itself: `KMeans` of Dask's arrays and data frames.
 
 scikit-learn is imported when `KMeans` is first asked for, not before. Pages: docs/python.md of the repository.
 """

@@ -77,5 +77,42 @@ def seed(
 def predict(rows: _Rows, centroids: _Centers, threads: int) -> npt.NDArray[np.int32]: ...
 def distances(rows: _Rows, centroids: _Centers, threads: int) -> _Rows: ...
 def inertia(rows: _Rows, centroids: _Centers, weights: _Weights, threads: int) -> float: ...
+def fit_first(
+    rows: _Rows,
+    k: int,
+    options: Options,
+    n: int,
+    names: list[str],
+    collect: Callable[[], list[bytes]],
+    answer: Callable[[list[bytes]], None],
+    callback: Callable[[int, dict[str, Any]], object] | None,
+) -> dict[str, Any]: ...
+def fit_one(
+    rows: _Rows,
+    k: int,
+    options: Options,
+    weights: _Weights,
+    names: list[str],
+    part: int,
+    turn: Callable[[bytes], list[bytes]],
+    pulse: Callable[[], None],
+) -> dict[str, Any]: ...
+def inertia_of_first(
+    rows: _Rows,
+    centroids: _Centers,
+    names: list[str],
+    collect: Callable[[], list[bytes]],
+    answer: Callable[[list[bytes]], None],
+) -> float: ...
+def inertia_of_one(
+    rows: _Rows,
+    centroids: _Centers,
+    weights: _Weights,
+    threads: int,
+    names: list[str],
+    part: int,
+    turn: Callable[[bytes], list[bytes]],
+    pulse: Callable[[], None],
+) -> None: ...
 def normalised(rows: _Rows, threads: int) -> _Centers: ...
 def expect_unit_length(rows: _Rows, threads: int) -> None: ...

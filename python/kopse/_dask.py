@@ -1,0 +1,279 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Blocks of Dask's collections as partitions, in the memory of workers, and how messages get there and back."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import uuid
+from collections.abc import Callable, Iterator
+from concurrent.futures import CancelledError
+from typing import Any
+
+import dask
+import dask.array as da
+import numpy as np
+import numpy.typing as npt
+
+from . import _core
+from ._arrays import Rows, as_rows, as_weights, to_float
+from ._partitions import Answer, Here, Job, Lost, Partition, Transport, Turn
+from ._settings import threads
+
+SMALL = 1 << 16  # bytes of an answer that is sent with each request rather than once to each worker
+LOOK = 1.0  # seconds between two looks whether all workers are there, while their messages are awaited
+
+Weights = npt.NDArray[np.float64] | None
+
+
+@contextlib.contextmanager
+def named(name: str) -> Iterator[None]:
+    """What is wrong with it is said with its name."""
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"{name}: {error}") from None
+
+
+def as_array(X: Any) -> Any:
+    """A dask array of rows, whose blocks have all columns."""
+    frame = hasattr(type(X), "to_dask_array")
+    rows = X if isinstance(X, da.Array) else X.to_dask_array() if frame else None
+    if rows is None:
+        raise TypeError(f"X is a {type(X).__name__}: expected a dask array or data frame")
+    if rows.ndim != 2:
+        raise ValueError(f"Expected 2D array, got {rows.ndim}D array instead for X.")
+    return rows.rechunk({1: -1}) if rows.numblocks[1] > 1 else rows
+
+
+# ---- Data
+
+
+class Blocks:
+    """The blocks of X as partitions: in the memory of workers, or here where there is no client."""
+
+    def __init__(self, X: Any, sample_weight: Any) -> None:
+        array = as_array(X)
+        blocks = list(array.to_delayed().ravel())
+        self.names = ["the caller", *(f"partition {i} of {len(blocks)}" for i in range(len(blocks)))]
+        self.client = _client()
+        rows = [dask.delayed(_rows_of)(block, name) for block, name in zip(blocks, self.names[1:])]
+        self.rows = self._computed(rows)
+        shapes = self._now(_shape_of, self.rows)
+        lengths = [length for length, _, _ in shapes]
+        self.n = sum(lengths)
+        if self.n == 0:
+            raise ValueError("Found array with 0 sample(s) for X while a minimum of 1 is required.")
+        self.d, self.kind = next((d, kind) for length, d, kind in shapes if length > 0)
+        self.lengths = lengths
+        # A block without rows may be of any width.
+        self.no_rows: Rows = np.empty((0, self.d), self.kind)
+        for i, (length, d, kind) in enumerate(shapes):
+            if length == 0 and (d, kind) != (self.d, self.kind):
+                self.rows[i] = self._put(self.no_rows)
+        self.weights = self._weights(sample_weight, array)
+
+    def _computed(self, delayed: list[Any]) -> list[Any]:
+        if self.client is None:
+            return list(dask.compute(*delayed))
+        futures = self.client.compute(delayed)
+        return list(futures)
+
+    def _now(self, function: Callable[..., Any], *of: list[Any]) -> list[Any]:
+        """function(block) of each, computed."""
+        if self.client is None:
+            return [function(*each) for each in zip(*of)]
+        return list(self.client.gather(self.client.map(function, *of, pure=False)))
+
+    def _put(self, value: Any) -> Any:
+        return value if self.client is None else self.client.scatter(value, hash=False)
+
+    def _weights(self, weights: Any, array: Any) -> list[Any]:
+        if weights is None:
+            return [None] * len(self.lengths)
+        if not dask.is_dask_collection(weights):
+            whole = as_weights(weights, self.n)
+            assert whole is not None
+            return [self._put(part) for part in np.split(whole, np.cumsum(self.lengths)[:-1])]
+        w = weights if isinstance(weights, da.Array) else weights.to_dask_array()
+        if w.ndim == 2 and w.shape[1] == 1:
+            w = w[:, 0]
+        if w.ndim != 1:
+            raise ValueError(f"Sample weights must be 1D array or scalar, got {w.ndim}D array")
+        if not np.isnan(w.shape[0]):
+            if w.shape != (self.n,):
+                raise ValueError(f"sample_weight.shape == {w.shape}, expected {(self.n,)}!")
+            w = w.rechunk((tuple(self.lengths),))
+        elif w.numblocks[0] != len(self.lengths):
+            raise ValueError(
+                f"sample_weight has {w.numblocks[0]} blocks of unknown length, expected those of X, {len(self.lengths)}"
+            )
+        parts = zip(w.to_delayed(), self.lengths, self.names[1:])
+        computed = self._computed([dask.delayed(_weights_of)(part, length, name) for part, length, name in parts])
+        if self.client is not None:
+            self._now(len, computed)  # what is wrong with them is known now
+        return computed
+
+    def start(self, job: Callable[..., Job], centers: Any, settings: dict[str, Any], n_jobs: int | None) -> Transport:
+        """The partitions, at work."""
+        shares = self._threads(n_jobs)
+        jobs = [job(part, self.names, threads=share) for part, share in enumerate(shares, 1)]
+        if self.client is None:
+            parts = zip(jobs, self.rows, self.weights)
+            return Here(self.names, [functools.partial(j.run, rows, weights, centers) for j, rows, weights in parts])
+        return OnWorkers(self.client, self.names, jobs, self.rows, self.weights, centers)
+
+    def _threads(self, n_jobs: int | None) -> list[int]:
+        if n_jobs is not None:
+            return [threads(n_jobs)] * len(self.rows)
+        if self.client is None:
+            return [max(1, _core.available_threads() // len(self.rows))] * len(self.rows)
+        of_workers = self.client.nthreads()
+        holders = [next(iter(found), None) for found in self.client.who_has(self.rows).values()]
+        if len(holders) < len(self.rows):  # equal blocks are one
+            return [1] * len(self.rows)
+        return [max(1, of_workers.get(holder, 1) // holders.count(holder)) for holder in holders]
+
+    def __enter__(self) -> Blocks:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.rows, self.weights = [], []
+
+
+def _client() -> Any:
+    """The client in use, or None."""
+    try:
+        import distributed
+    except ImportError:
+        return None
+    try:
+        client: Any = distributed.default_client()
+    except ValueError:
+        return None
+    if client.asynchronous:
+        raise ValueError("the client is asynchronous: kopse.dask waits for its results, and needs one that is not")
+    return client
+
+
+def _rows_of(block: Any, name: str) -> Rows:
+    with named(name):
+        if len(getattr(block, "shape", ())) == 2 and block.shape[0] == 0:
+            return no_rows(block, block.shape[1])
+        return as_rows(block)
+
+
+def no_rows(like: Any, columns: int) -> Rows:
+    return to_float(np.empty((0, columns), np.float32 if like.dtype == np.float32 else np.float64))
+
+
+def _weights_of(part: Any, length: int, name: str) -> Weights:
+    with named(name):
+        return as_weights(part, length)
+
+
+def _shape_of(rows: Rows) -> tuple[int, int, str]:
+    return rows.shape[0], rows.shape[1], rows.dtype.str
+
+
+# ---- On workers
+
+_partitions: dict[tuple[str, str], Partition] = {}  # of this process, by worker and name
+
+
+def _begin(name: str, job: Job, rows: Rows, weights: Weights, centers: Any) -> tuple[str, Turn | None]:
+    """A task, whose result stands for the partition: where it is released, that ends."""
+    from distributed import get_worker
+    from distributed.core import Status
+
+    worker = get_worker()
+
+    def alive() -> bool:
+        return name in worker.state.tasks and worker.status not in (Status.closing, Status.closed, Status.failed)
+
+    def run(talk: Callable[[bytes], Answer], pulse: Callable[[], None]) -> Any:
+        try:
+            return job.run(rows, weights, centers, talk, pulse)
+        finally:
+            _partitions.pop((worker.address, name), None)
+
+    partition = _partitions[worker.address, name] = Partition(run, alive)
+    return worker.address, partition.turn(0, None)
+
+
+def _turn(name: str, number: int, answer: Answer) -> tuple[str, Turn | None]:
+    """A task: hands a partition an answer, and waits for its next message. None where it is not here."""
+    from distributed import get_worker
+
+    address = get_worker().address
+    partition = _partitions.get((address, name))
+    return address, None if partition is None else partition.turn(number, answer)
+
+
+class OnWorkers(Transport):
+    """Partitions on the workers of a cluster, reached by tasks, so that the scheduler sees who has work to do."""
+
+    def __init__(self, client: Any, names: list[str], jobs: list[Job], rows: list[Any], weights: list[Any], centers: Any) -> None:
+        self.client, self.names = client, names
+        self.number = 0
+        self.homes: list[str] = []  # the workers
+        fit = uuid.uuid4().hex
+        self.keys = [f"kopse-partition-{fit}-{job.part}" for job in jobs]
+        if centers is not None:
+            centers = client.scatter(centers, broadcast=True, hash=False)
+        self.begun = [
+            client.submit(_begin, key, job, r, w, centers, key=key, pure=False)
+            for key, job, r, w in zip(self.keys, jobs, rows, weights)
+        ]
+        self.tasks = self.begun
+
+    def _turns(self) -> list[Turn]:
+        found = self._gathered()
+        self.homes = [address for address, _ in found]
+        for part, (address, turn) in enumerate(found, 1):
+            if turn is None:
+                raise Lost(f"{self.names[part]} was lost by its worker {address}")
+        return [turn for _, turn in found]
+
+    def _gathered(self) -> list[Any]:
+        from distributed import TimeoutError, wait
+        from distributed.comm import CommClosedError
+        from distributed.scheduler import KilledWorker
+
+        async def gather() -> list[Any]:
+            return list(await self.client.gather(self.tasks, asynchronous=True))
+
+        patience = LOOK
+        try:
+            while True:
+                with contextlib.suppress(TimeoutError):
+                    wait(self.tasks, timeout=LOOK)
+                    patience *= 2
+                    found: list[Any] = self.client.sync(gather, callback_timeout=patience)
+                    return found
+                # What only a worker may do which has gone, or do again, would be waited for for ever.
+                if gone := set(self.homes).difference(self.client.nthreads()):
+                    raise Lost(f"{' and '.join(sorted(gone))} left")
+        except (KilledWorker, CommClosedError, CancelledError, OSError) as error:
+            raise Lost(str(error)) from error
+
+    def answer(self, answer: Answer) -> None:
+        large = sum(map(len, answer)) > SMALL
+        reply = self.client.scatter([answer], broadcast=True, hash=False)[0] if large else answer
+        self.number += 1
+        self.tasks = [
+            self.client.submit(
+                _turn, key, self.number, reply, workers=[home], pure=False, priority=1, key=f"kopse-turn-{uuid.uuid4().hex}"
+            )
+            for key, home in zip(self.keys, self.homes)
+        ]
+
+    def results(self) -> list[Any]:
+        try:
+            return super().results()
+        except Lost:
+            return [None] * len(self.keys)
+
+    def close(self) -> None:
+        for task in {*self.tasks, *self.begun}:
+            task.release()
