@@ -110,6 +110,7 @@ words mpi_reduction::trade(words const& mine, int other, bool sends, bool receiv
   if (sends) {
     out.push_back(mine.size());
     out.insert(out.end(), mine.begin(), mine.end());
+    bytes_sent_ += out.size() * sizeof(std::uint64_t);
     for (std::size_t at = 0; at < out.size(); at += message_words) {
       MPI_Isend(out.data() + at, static_cast<int>(std::min(message_words, out.size() - at)), MPI_UINT64_T,
                 other, tag, comm_, &sent.emplace_back());

@@ -19,7 +19,7 @@
 
 namespace kopse {
 
-class mpi_reduction final : public reduction {
+class mpi_reduction : public reduction {
 public:
   /// All ranks of the communicator make one at the same time, after MPI_Init and destroyed before
   /// MPI_Finalize. One thread of each uses it.
@@ -31,6 +31,8 @@ public:
   index parts() const override { return size_; }
   index part() const override { return rank_; }
   std::string name(index part) const override; ///< "rank 1 of 4"
+  /// That this rank has sent to others for merged cluster sums, so far.
+  std::uint64_t bytes_sent() const { return bytes_sent_; }
 
   using reduction::merge;
   void merge(cluster_sums&) override;
@@ -46,6 +48,7 @@ private:
 
   MPI_Comm comm_ = MPI_COMM_NULL; // a copy, so that nobody else's messages are in it
   int rank_ = 0, size_ = 1;
+  std::uint64_t bytes_sent_ = 0;
 };
 
 } // namespace kopse
