@@ -109,9 +109,13 @@ table load_part(data_file const& data, load_options const& how, std::vector<std:
 
 } // namespace
 
+// PMIx names no size; Slurm's srun, which starts by it, does, in variables that scripts without ranks have
+// too.
 launch launched() {
-  return {std::max(from_environment({"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"}, 1), 1),
-          from_environment({"OMPI_COMM_WORLD_RANK", "PMI_RANK"}, 0)};
+  int const rank_of_pmix = from_environment({"PMIX_RANK"}, -1);
+  int const of_step = rank_of_pmix < 0 ? 1 : from_environment({"SLURM_STEP_NUM_TASKS"}, 1);
+  return {std::max(from_environment({"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"}, of_step), 1),
+          from_environment({"OMPI_COMM_WORLD_RANK", "PMI_RANK"}, std::max(rank_of_pmix, 0))};
 }
 
 void join(reduction& all) { together = &all; }

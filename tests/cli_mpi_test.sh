@@ -37,6 +37,10 @@ test_refused_without_mpi() {
   OMPI_COMM_WORLD_SIZE=4 OMPI_COMM_WORLD_RANK=3 lone/kopse fit four.csv -k 2 >out 2>err || rc=$?
   expect_rc 1
   expect_no_err
+  rc=0
+  PMIX_RANK=0 SLURM_STEP_NUM_TASKS=3 lone/kopse fit four.csv -k 2 >out 2>err || rc=$?
+  expect_error 1 'mpirun has started 3 processes, but this kopse was built without MPI'
+  SLURM_STEP_NUM_TASKS=3 lone/kopse fit four.csv -k 2 -q || fail 'a step without ranks is refused'
   if [ -n "$mpirun" ]; then # by the mpirun of another MPI
     OMPI_COMM_WORLD_SIZE='' PMI_SIZE=2 PMI_RANK=0 "$kopse" fit four.csv -k 2 >out 2>err && fail 'it has run'
     expect_err '^kopse: 2 processes were started, but by another MPI'

@@ -8,6 +8,7 @@ import functools
 import uuid
 from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError
+from dataclasses import replace
 from typing import Any
 
 import dask
@@ -17,7 +18,7 @@ import numpy.typing as npt
 
 from . import _core
 from ._arrays import Rows, as_rows, as_weights, to_float
-from ._partitions import Answer, Here, Job, Lost, Partition, Transport, Turn
+from ._partitions import Answer, Here, Job, Lost, Partition, Transport, Turn, Work, names_of
 from ._settings import threads
 
 SMALL = 1 << 16  # bytes of an answer that is sent with each request rather than once to each worker
@@ -55,7 +56,7 @@ class Blocks:
     def __init__(self, X: Any, sample_weight: Any) -> None:
         array = as_array(X)
         blocks = list(array.to_delayed().ravel())
-        self.names = ["the caller", *(f"partition {i} of {len(blocks)}" for i in range(len(blocks)))]
+        self.names = names_of(len(blocks))
         self.client = _client()
         rows = [dask.delayed(_rows_of)(block, name) for block, name in zip(blocks, self.names[1:])]
         self.rows = self._computed(rows)
@@ -70,8 +71,8 @@ class Blocks:
         self.no_rows: Rows = np.empty((0, self.d), self.kind)
         for i, (length, d, kind) in enumerate(shapes):
             if length == 0 and (d, kind) != (self.d, self.kind):
-                self.rows[i] = self._put(self.no_rows)
-        self.weights = self._weights(sample_weight, array)
+                self.rows[i] = self._computed([dask.delayed(np.empty)((0, self.d), self.kind)])[0]
+        self.weights = self._weights(sample_weight)
 
     def _computed(self, delayed: list[Any]) -> list[Any]:
         if self.client is None:
@@ -85,16 +86,11 @@ class Blocks:
             return [function(*each) for each in zip(*of)]
         return list(self.client.gather(self.client.map(function, *of, pure=False)))
 
-    def _put(self, value: Any) -> Any:
-        return value if self.client is None else self.client.scatter(value, hash=False)
-
-    def _weights(self, weights: Any, array: Any) -> list[Any]:
+    def _weights(self, weights: Any) -> list[Any]:
         if weights is None:
             return [None] * len(self.lengths)
         if not dask.is_dask_collection(weights):
-            whole = as_weights(weights, self.n)
-            assert whole is not None
-            return [self._put(part) for part in np.split(whole, np.cumsum(self.lengths)[:-1])]
+            weights = da.from_array(as_weights(weights, self.n), chunks=self.n)
         w = weights if isinstance(weights, da.Array) else weights.to_dask_array()
         if w.ndim == 2 and w.shape[1] == 1:
             w = w[:, 0]
@@ -110,18 +106,20 @@ class Blocks:
             )
         parts = zip(w.to_delayed(), self.lengths, self.names[1:])
         computed = self._computed([dask.delayed(_weights_of)(part, length, name) for part, length, name in parts])
-        if self.client is not None:
-            self._now(len, computed)  # what is wrong with them is known now
+        self._now(len, computed)  # what is wrong with them is known now
         return computed
 
-    def start(self, job: Callable[..., Job], centers: Any, settings: dict[str, Any], n_jobs: int | None) -> Transport:
+    def start(self, work: Work, n_jobs: int | None) -> Transport:
         """The partitions, at work."""
-        shares = self._threads(n_jobs)
-        jobs = [job(part, self.names, threads=share) for part, share in enumerate(shares, 1)]
+        jobs = [Job(part, len(self.rows), share, work) for part, share in enumerate(self._threads(n_jobs), 1)]
+        parts = zip(jobs, self.rows, self.weights)
         if self.client is None:
-            parts = zip(jobs, self.rows, self.weights)
-            return Here(self.names, [functools.partial(j.run, rows, weights, centers) for j, rows, weights in parts])
-        return OnWorkers(self.client, self.names, jobs, self.rows, self.weights, centers)
+            return Here(self.names, [functools.partial(job.run, rows, weights) for job, rows, weights in parts])
+        return OnWorkers(self.client, self.names, list(parts), work.centers)
+
+    def like(self, work: Work) -> Rows:
+        """No rows, of the type that partitions cluster."""
+        return self.no_rows.astype(np.float64) if work.settings["spherical"] else self.no_rows
 
     def _threads(self, n_jobs: int | None) -> list[int]:
         if n_jobs is not None:
@@ -181,19 +179,20 @@ def _shape_of(rows: Rows) -> tuple[int, int, str]:
 _partitions: dict[tuple[str, str], Partition] = {}  # of this process, by worker and name
 
 
-def _begin(name: str, job: Job, rows: Rows, weights: Weights, centers: Any) -> tuple[str, Turn | None]:
+def _begin(name: str, job: Job, rows: Rows, weights: Weights, centers: Weights) -> tuple[str, Turn | None]:
     """A task, whose result stands for the partition: where it is released, that ends."""
     from distributed import get_worker
     from distributed.core import Status
 
     worker = get_worker()
+    job.work.centers = centers
 
     def alive() -> bool:
         return name in worker.state.tasks and worker.status not in (Status.closing, Status.closed, Status.failed)
 
     def run(talk: Callable[[bytes], Answer], pulse: Callable[[], None]) -> Any:
         try:
-            return job.run(rows, weights, centers, talk, pulse)
+            return job.run(rows, weights, talk, pulse)
         finally:
             _partitions.pop((worker.address, name), None)
 
@@ -213,17 +212,18 @@ def _turn(name: str, number: int, answer: Answer) -> tuple[str, Turn | None]:
 class OnWorkers(Transport):
     """Partitions on the workers of a cluster, reached by tasks, so that the scheduler sees who has work to do."""
 
-    def __init__(self, client: Any, names: list[str], jobs: list[Job], rows: list[Any], weights: list[Any], centers: Any) -> None:
+    def __init__(self, client: Any, names: list[str], parts: list[tuple[Job, Any, Any]], centers: Weights) -> None:
         self.client, self.names = client, names
         self.number = 0
         self.homes: list[str] = []  # the workers
         fit = uuid.uuid4().hex
-        self.keys = [f"kopse-partition-{fit}-{job.part}" for job in jobs]
-        if centers is not None:
-            centers = client.scatter(centers, broadcast=True, hash=False)
+        self.keys = [f"kopse-partition-{fit}-{job.part}" for job, _, _ in parts]
+        shared = None if centers is None else client.scatter(centers, broadcast=True, hash=False)
         self.begun = [
-            client.submit(_begin, key, job, r, w, centers, key=key, pure=False)
-            for key, job, r, w in zip(self.keys, jobs, rows, weights)
+            client.submit(
+                _begin, key, replace(job, work=replace(job.work, centers=None)), rows, weights, shared, key=key, pure=False
+            )
+            for key, (job, rows, weights) in zip(self.keys, parts)
         ]
         self.tasks = self.begun
 

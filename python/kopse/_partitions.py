@@ -36,45 +36,57 @@ class Lost(Exception):
     """A partition is no more: its worker has gone, and with it all but the data."""
 
 
+def names_of(parts: int) -> list[str]:
+    """For messages: of the first, and of those that have rows."""
+    return ["the caller", *(f"partition {i} of {parts}" for i in range(parts))]
+
+
 @dataclass
-class Job:
-    """What a partition is to do: as small as a message, its rows apart."""
+class Work:
+    """What all of them do: a fit, or the inertia of rows about centers."""
 
-    part: int  # from 1
-    names: list[str]  # of all, the first included, for messages
-    settings: dict[str, Any]  # of options()
-    threads: int
-    init: str | None = None
+    settings: dict[str, Any]  # of options(); of an inertia only `spherical`
+    init: str | None = None  # None: the centers are given
     seed: int = 0
-    of_fit: bool = True  # else of an inertia
+    centers: npt.NDArray[np.float64] | None = None
+    of_fit: bool = True
 
-    def options(self, centers: npt.NDArray[np.float64] | None) -> _core.Options:
+    def options(self, threads: int) -> _core.Options:
         """The library's."""
         o = options(**self.settings)
-        o.threads = self.threads
+        o.threads = threads
         if self.init is not None:
             o.init, o.seed = self.init, self.seed
-        elif centers is not None:
-            o.start_from(centers)
+        elif self.centers is not None:
+            o.start_from(self.centers)
         return o
+
+
+@dataclass
+class Job:
+    """The part of one of them."""
+
+    part: int  # from 1
+    parts: int  # with rows
+    threads: int
+    work: Work
 
     def run(
         self,
         rows: Rows,
         weights: npt.NDArray[np.float64] | None,
-        centers: npt.NDArray[np.float64] | None,
         talk: Callable[[bytes], Answer],
         pulse: Callable[[], None],
     ) -> Any:
         """Does it: a fit's stats, or None."""
-        if self.settings["spherical"] and len(rows) > 0:
-            rows = _core.normalised(rows, self.threads)
-        elif self.settings["spherical"]:
-            rows = rows.astype(np.float64)
-        if not self.of_fit:
-            assert centers is not None
-            return _core.inertia_of_one(rows, centers, weights, self.threads, self.names, self.part, talk, pulse)
-        return _core.fit_one(rows, self.settings["k"], self.options(centers), weights, self.names, self.part, talk, pulse)
+        work, names = self.work, names_of(self.parts)
+        if work.settings["spherical"]:
+            rows = _core.normalised(rows, self.threads) if len(rows) > 0 else rows.astype(np.float64)
+        if work.of_fit:
+            o = work.options(self.threads)
+            return _core.fit_one(rows, work.settings["k"], o, weights, names, self.part, talk, pulse)
+        assert work.centers is not None
+        return _core.inertia_of_one(rows, work.centers, weights, self.threads, names, self.part, talk, pulse)
 
 
 class Partition:
@@ -132,7 +144,7 @@ class Partition:
 class Transport:
     """Carries messages and answers. To be used as a context, which ends all partitions."""
 
-    names: list[str]
+    names: list[str]  # of all, the first included
 
     def collect(self) -> list[bytes]:
         """A message of each partition, in their order; waits for the slowest.

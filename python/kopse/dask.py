@@ -13,12 +13,10 @@ computed in this process, and clustered where they lie.
 from __future__ import annotations
 
 import contextlib
-import functools
 import os
 import tempfile
 import time
 import uuid
-from collections.abc import Callable
 from typing import Any
 
 import dask
@@ -31,9 +29,9 @@ from . import _kmeans as one_place
 from ._arrays import Rows, as_centers
 from ._dask import Blocks, as_array, named, no_rows
 from ._functions import KMeansResult, result_of
-from ._partitions import Job, Lost
-from ._progress import Progress
-from ._settings import as_int, options, seed_of
+from ._partitions import Lost, Work
+from ._progress import Callback, Progress
+from ._settings import as_bool, as_int, options, seed_of
 
 LOSSES = 10  # in a row, without an iteration between them, after which a fit gives up
 
@@ -141,12 +139,12 @@ class KMeans(one_place.KMeans):
             self._check_names(X, blocks.d, reset=True)
             if blocks.n < k:
                 raise ValueError(f"n_samples={blocks.n} should be >= n_clusters={k}.")
-            centers = None if isinstance(self.init, str) else as_centers(self.init, k, blocks.d)
+            if isinstance(self.init, str):
+                work = Work(settings, init=self.init, seed=seed)
+            else:
+                work = Work(settings, centers=as_centers(self.init, k, blocks.d))
             with Progress(self.verbose, self.callback, blocks.n, k, self.max_iter, restarts) as progress:
-                job = functools.partial(
-                    Job, init=self.init if centers is None else None, seed=seed, settings=settings
-                )  # fmt: skip
-                run = _fit(blocks, job, centers, progress)
+                run = _fit(blocks, work, progress)
         self._take(run)
         self.labels_ = self.predict(X)
         self._warn(run)
@@ -204,19 +202,19 @@ class KMeans(one_place.KMeans):
         if not dask.is_dask_collection(X):
             return super().score(X, sample_weight=sample_weight)
         check_is_fitted(self)
-        settings = dict(spherical=self.spherical)
         with Blocks(X, sample_weight) as blocks:
             self._check_names(X, blocks.d, reset=False)
             centers = self._centers(blocks.no_rows)
-            job = functools.partial(Job, settings=settings, of_fit=False)
+            work = Work(dict(spherical=as_bool(self.spherical, "spherical")), centers=centers, of_fit=False)
             for _ in range(LOSSES):
                 try:
-                    with blocks.start(job, centers, settings, self.n_jobs) as all_of_them:
-                        no_rows = blocks.no_rows.astype(np.float64) if self.spherical else blocks.no_rows
-                        return -_core.inertia_of_first(no_rows, centers, all_of_them.names, all_of_them.collect, all_of_them.answer)
+                    with blocks.start(work, self.n_jobs) as partitions:
+                        return -_core.inertia_of_first(
+                            blocks.like(work), centers, blocks.names, partitions.collect, partitions.answer
+                        )
                 except Lost as lost:
-                    why = lost
-        raise RuntimeError(f"gave up: {why}")
+                    why = str(lost)
+        raise RuntimeError(f"gave up, as partitions were lost {LOSSES} times: {why}")
 
     def _check_names(self, X: Any, d: int, reset: bool) -> None:
         like = X._meta if hasattr(type(X), "columns") else np.empty((1, d))
@@ -253,9 +251,9 @@ def _of_partition(block_id: Any) -> Any:
 # ---- The fit
 
 
-def _fit(blocks: Blocks, job: Callable[..., Job], centers: Any, progress: Progress) -> KMeansResult:
+def _fit(blocks: Blocks, work: Work, progress: Progress) -> KMeansResult:
     """Goes on from the last whole iteration when a partition is lost."""
-    settings = job.keywords["settings"]  # type: ignore[attr-defined]
+    settings = work.settings
     began, limit, losses, since = time.monotonic(), settings["time_limit"], 0, 0
     with contextlib.ExitStack() as stack:
         if settings["checkpoint"] is None and blocks.client is not None:
@@ -272,7 +270,9 @@ def _fit(blocks: Blocks, job: Callable[..., Job], centers: Any, progress: Progre
             if limit is not None:
                 settings["time_limit"] = max(0.0, limit - (time.monotonic() - began))
             try:
-                return _run(blocks, job, centers, noted, losses)
+                run = _run(blocks, work, noted)
+                run.stats["losses"] = losses
+                return run
             except Lost as lost:
                 losses, since = losses + 1, since + 1
                 if since >= LOSSES:
@@ -280,15 +280,12 @@ def _fit(blocks: Blocks, job: Callable[..., Job], centers: Any, progress: Progre
                 settings["resume"] = True
 
 
-def _run(blocks: Blocks, job: Callable[..., Job], centers: Any, callback: Any, losses: int) -> KMeansResult:
-    settings = job.keywords["settings"]  # type: ignore[attr-defined]
-    with blocks.start(job, centers, settings, settings["n_jobs"]) as partitions:
-        o = job(0, blocks.names, threads=1).options(centers)
-        no_rows = blocks.no_rows.astype(np.float64) if o.spherical else blocks.no_rows
+def _run(blocks: Blocks, work: Work, callback: Callback) -> KMeansResult:
+    with blocks.start(work, work.settings["n_jobs"]) as partitions:
+        o, k = work.options(1), work.settings["k"]
         run = result_of(
-            _core.fit_first(no_rows, settings["k"], o, blocks.n, blocks.names, partitions.collect, partitions.answer, callback)
+            _core.fit_first(blocks.like(work), k, o, blocks.n, blocks.names, partitions.collect, partitions.answer, callback)
         )
-        run.stats["losses"] = losses
         run.stats["partitions"] = known = []
         for name, rows, stats in zip(blocks.names[1:], blocks.lengths, partitions.results()):
             known.append({"name": name, "rows": rows})
