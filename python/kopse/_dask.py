@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import time
 import uuid
 from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError
@@ -54,31 +55,43 @@ class Blocks:
     """The blocks of X as partitions: in the memory of workers, or here where there is no client."""
 
     def __init__(self, X: Any, sample_weight: Any) -> None:
-        array = as_array(X)
-        blocks = list(array.to_delayed().ravel())
+        blocks = list(as_array(X).to_delayed().ravel())
         self.names = names_of(len(blocks))
         self.client = _client()
-        rows = [dask.delayed(_rows_of)(block, name) for block, name in zip(blocks, self.names[1:])]
-        self.rows = self._computed(rows)
+        self.recipes = [dask.delayed(_rows_of)(block, name) for block, name in zip(blocks, self.names[1:])]
+        self.rows = self._computed(self.recipes)
         shapes = self._now(_shape_of, self.rows)
-        lengths = [length for length, _, _ in shapes]
-        self.n = sum(lengths)
+        self.lengths = [length for length, _, _ in shapes]
+        self.n = sum(self.lengths)
         if self.n == 0:
             raise ValueError("Found array with 0 sample(s) for X while a minimum of 1 is required.")
         self.d, self.kind = next((d, kind) for length, d, kind in shapes if length > 0)
-        self.lengths = lengths
-        # A block without rows may be of any width.
         self.no_rows: Rows = np.empty((0, self.d), self.kind)
         for i, (length, d, kind) in enumerate(shapes):
-            if length == 0 and (d, kind) != (self.d, self.kind):
-                self.rows[i] = self._computed([dask.delayed(np.empty)((0, self.d), self.kind)])[0]
-        self.weights = self._weights(sample_weight)
+            if length == 0 and (d, kind) != (self.d, self.kind):  # those without rows may be of any width
+                self.recipes[i] = dask.delayed(np.empty)((0, self.d), self.kind)
+                self.rows[i] = self._computed([self.recipes[i]])[0]
+        self.weight_recipes = self._weights(sample_weight)
+        self.weights = self._computed(self.weight_recipes) if self.weight_recipes else [None] * len(blocks)
+        self._now(_shape_of, [w for w in self.weights if w is not None])  # what is wrong with them is known now
+
+    def renew(self) -> None:
+        """After a loss: what the cluster does not make again by itself is asked for again."""
+        if self.client is None:
+            return
+        if self.client.status != "running":
+            raise RuntimeError("the client was closed during the fit")
+        while not self.client.nthreads():
+            time.sleep(0.1)
+        if any(future.status in ("cancelled", "lost") for future in self.rows):
+            self.rows = self._computed(self.recipes)
+        if any(future is not None and future.status in ("cancelled", "lost") for future in self.weights):
+            self.weights = self._computed(self.weight_recipes)
 
     def _computed(self, delayed: list[Any]) -> list[Any]:
         if self.client is None:
             return list(dask.compute(*delayed))
-        futures = self.client.compute(delayed)
-        return list(futures)
+        return list(self.client.compute(delayed))
 
     def _now(self, function: Callable[..., Any], *of: list[Any]) -> list[Any]:
         """function(block) of each, computed."""
@@ -87,10 +100,15 @@ class Blocks:
         return list(self.client.gather(self.client.map(function, *of, pure=False)))
 
     def _weights(self, weights: Any) -> list[Any]:
+        """Recipes."""
         if weights is None:
-            return [None] * len(self.lengths)
+            return []
+        if dask.is_dask_collection(weights) and getattr(weights, "ndim", None) == 0:
+            weights = weights.compute()
         if not dask.is_dask_collection(weights):
             weights = da.from_array(as_weights(weights, self.n), chunks=self.n)
+        if not isinstance(weights, da.Array) and not hasattr(type(weights), "to_dask_array"):
+            raise TypeError(f"sample_weight is a {type(weights).__name__}: expected a dask array or series, an array, or a number")
         w = weights if isinstance(weights, da.Array) else weights.to_dask_array()
         if w.ndim == 2 and w.shape[1] == 1:
             w = w[:, 0]
@@ -105,9 +123,7 @@ class Blocks:
                 f"sample_weight has {w.numblocks[0]} blocks of unknown length, expected those of X, {len(self.lengths)}"
             )
         parts = zip(w.to_delayed(), self.lengths, self.names[1:])
-        computed = self._computed([dask.delayed(_weights_of)(part, length, name) for part, length, name in parts])
-        self._now(len, computed)  # what is wrong with them is known now
-        return computed
+        return [dask.delayed(_weights_of)(part, length, name) for part, length, name in parts]
 
     def start(self, work: Work, n_jobs: int | None) -> Transport:
         """The partitions, at work."""
@@ -127,7 +143,8 @@ class Blocks:
         if self.client is None:
             return [max(1, _core.available_threads() // len(self.rows))] * len(self.rows)
         of_workers = self.client.nthreads()
-        holders = [next(iter(found), None) for found in self.client.who_has(self.rows).values()]
+        with losses():
+            holders = [next(iter(found), None) for found in self.client.who_has(self.rows).values()]
         if len(holders) < len(self.rows):  # equal blocks are one
             return [1] * len(self.rows)
         return [max(1, of_workers.get(holder, 1) // holders.count(holder)) for holder in holders]
@@ -137,6 +154,37 @@ class Blocks:
 
     def __exit__(self, *_: object) -> None:
         self.rows, self.weights = [], []
+
+
+@contextlib.contextmanager
+def losses() -> Iterator[None]:
+    """What distributed raises when a worker is gone is a loss; but a TimeoutError may be one of patience."""
+    from distributed import TimeoutError
+    from distributed.comm import CommClosedError
+
+    try:
+        yield
+    except TimeoutError:
+        raise
+    except (CommClosedError, CancelledError, OSError) as error:
+        raise Lost(str(error)) from error
+
+
+@contextlib.contextmanager
+def beside_tasks() -> Iterator[None]:
+    """In a task on a worker: others may take its place meanwhile, as they are waited for."""
+    try:
+        from distributed import get_worker, rejoin, secede
+
+        get_worker()
+    except (ImportError, ValueError):
+        yield
+        return
+    secede()
+    try:
+        yield
+    finally:
+        rejoin()
 
 
 def _client() -> Any:
@@ -170,8 +218,8 @@ def _weights_of(part: Any, length: int, name: str) -> Weights:
         return as_weights(part, length)
 
 
-def _shape_of(rows: Rows) -> tuple[int, int, str]:
-    return rows.shape[0], rows.shape[1], rows.dtype.str
+def _shape_of(array: Any) -> tuple[int, int, str]:
+    return len(array), array.shape[-1], array.dtype.str
 
 
 # ---- On workers
@@ -218,7 +266,7 @@ class OnWorkers(Transport):
         self.homes: list[str] = []  # the workers
         fit = uuid.uuid4().hex
         self.keys = [f"kopse-partition-{fit}-{job.part}" for job, _, _ in parts]
-        shared = None if centers is None else client.scatter(centers, broadcast=True, hash=False)
+        shared = None if centers is None else self._scattered([centers])[0]
         self.begun = [
             client.submit(
                 _begin, key, replace(job, work=replace(job.work, centers=None)), rows, weights, shared, key=key, pure=False
@@ -237,29 +285,50 @@ class OnWorkers(Transport):
 
     def _gathered(self) -> list[Any]:
         from distributed import TimeoutError, wait
-        from distributed.comm import CommClosedError
         from distributed.scheduler import KilledWorker
 
         async def gather() -> list[Any]:
             return list(await self.client.gather(self.tasks, asynchronous=True))
 
         patience = LOOK
-        try:
-            while True:
-                with contextlib.suppress(TimeoutError):
+        while True:
+            try:
+                with losses():
                     wait(self.tasks, timeout=LOOK)
-                    patience *= 2
+            except TimeoutError:
+                self._expect_homes()
+                continue
+            for task in self.tasks:
+                if task.status == "error":
+                    failure = task.exception()
+                    raise Lost(str(failure)) if isinstance(failure, KilledWorker) else failure
+                if task.status != "finished":
+                    raise Lost(f"a task of {self.names[0]} was {task.status}")
+            try:
+                with losses():
                     found: list[Any] = self.client.sync(gather, callback_timeout=patience)
                     return found
-                # What only a worker may do which has gone, or do again, would be waited for for ever.
-                if gone := set(self.homes).difference(self.client.nthreads()):
-                    raise Lost(f"{' and '.join(sorted(gone))} left")
-        except (KilledWorker, CommClosedError, CancelledError, OSError) as error:
+            except TimeoutError:
+                patience = min(2 * patience, 3600.0)
+                self._expect_homes()
+
+    def _expect_homes(self) -> None:
+        # What only a worker may do which has gone, or do again, would be waited for for ever.
+        if gone := set(self.homes).difference(self.client.nthreads()):
+            raise Lost(f"{' and '.join(sorted(gone))} left")
+
+    def _scattered(self, values: list[Any]) -> Any:
+        from distributed import TimeoutError
+
+        try:
+            with losses():
+                return self.client.scatter(values, broadcast=True, hash=False)
+        except TimeoutError as error:  # no workers
             raise Lost(str(error)) from error
 
     def answer(self, answer: Answer) -> None:
         large = sum(map(len, answer)) > SMALL
-        reply = self.client.scatter([answer], broadcast=True, hash=False)[0] if large else answer
+        reply = self._scattered([answer])[0] if large else answer
         self.number += 1
         self.tasks = [
             self.client.submit(

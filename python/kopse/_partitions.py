@@ -100,7 +100,8 @@ class Partition:
         self.guard = threading.Lock()
         self.answers: queue.SimpleQueue[Answer] = queue.SimpleQueue()
         self.turns: queue.SimpleQueue[Turn] = queue.SimpleQueue()
-        threading.Thread(target=self._work, args=(run,), name="kopse-partition", daemon=True).start()
+        # No daemon: the library must have left it before the interpreter ends. It looks up often enough.
+        threading.Thread(target=self._work, args=(run,), name="kopse-partition", daemon=False).start()
 
     def _work(self, run: Callable[..., Any]) -> None:
         try:

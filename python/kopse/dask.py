@@ -27,7 +27,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from . import _core
 from . import _kmeans as one_place
 from ._arrays import Rows, as_centers
-from ._dask import Blocks, as_array, named, no_rows
+from ._dask import Blocks, as_array, beside_tasks, named, no_rows
 from ._functions import KMeansResult, result_of
 from ._partitions import Lost, Work
 from ._progress import Callback, Progress
@@ -36,7 +36,7 @@ from ._settings import as_bool, as_int, options, seed_of
 LOSSES = 10  # in a row, without an iteration between them, after which a fit gives up
 
 
-class KMeans(one_place.KMeans):
+class KMeans(one_place.KMeans, auto_wrap_output_keys=None):  # type: ignore[call-arg]
     """Exact k-means of Dask's collections, as `kopse.KMeans`, whose parameters and attributes it has, but for these.
 
     Parameters
@@ -52,7 +52,7 @@ class KMeans(one_place.KMeans):
     Attributes
     ----------
     labels_ : dask array of shape (n_samples,), int32
-        Computed when asked for, from the X of `fit`.
+        Computed when asked for, from the X of `fit`; not in a pickle or a copy.
     stats_ : dict
         ``partitions`` lists what is known of each: its name, rows, seconds and what `auto` chose for it. ``losses`` says
         how often a partition was lost, and all went on from the iteration before.
@@ -135,7 +135,7 @@ class KMeans(one_place.KMeans):
         )  # fmt: skip
         restarts = options(**settings).restarts  # and whether all can be
         seed = seed_of(self.random_state) if isinstance(self.init, str) else 0
-        with Blocks(X, sample_weight) as blocks:
+        with beside_tasks(), Blocks(X, sample_weight) as blocks:
             self._check_names(X, blocks.d, reset=True)
             if blocks.n < k:
                 raise ValueError(f"n_samples={blocks.n} should be >= n_clusters={k}.")
@@ -202,7 +202,7 @@ class KMeans(one_place.KMeans):
         if not dask.is_dask_collection(X):
             return super().score(X, sample_weight=sample_weight)
         check_is_fitted(self)
-        with Blocks(X, sample_weight) as blocks:
+        with beside_tasks(), Blocks(X, sample_weight) as blocks:
             self._check_names(X, blocks.d, reset=False)
             centers = self._centers(blocks.no_rows)
             work = Work(dict(spherical=as_bool(self.spherical, "spherical")), centers=centers, of_fit=False)
@@ -214,7 +214,14 @@ class KMeans(one_place.KMeans):
                         )
                 except Lost as lost:
                     why = str(lost)
+                    blocks.renew()
         raise RuntimeError(f"gave up, as partitions were lost {LOSSES} times: {why}")
+
+    def __getstate__(self) -> Any:
+        state = super().__getstate__()
+        if dask.is_dask_collection(state.get("labels_")):  # they would drag X along
+            state = {key: value for key, value in state.items() if key != "labels_"}
+        return state
 
     def _check_names(self, X: Any, d: int, reset: bool) -> None:
         like = X._meta if hasattr(type(X), "columns") else np.empty((1, d))
@@ -254,7 +261,7 @@ def _of_partition(block_id: Any) -> Any:
 def _fit(blocks: Blocks, work: Work, progress: Progress) -> KMeansResult:
     """Goes on from the last whole iteration when a partition is lost."""
     settings = work.settings
-    began, limit, losses, since = time.monotonic(), settings["time_limit"], 0, 0
+    began, limit, resumes, losses, since = time.monotonic(), settings["time_limit"], settings["resume"], 0, 0
     with contextlib.ExitStack() as stack:
         if settings["checkpoint"] is None and blocks.client is not None:
             folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="kopse-"))
@@ -271,13 +278,25 @@ def _fit(blocks: Blocks, work: Work, progress: Progress) -> KMeansResult:
                 settings["time_limit"] = max(0.0, limit - (time.monotonic() - began))
             try:
                 run = _run(blocks, work, noted)
-                run.stats["losses"] = losses
-                return run
             except Lost as lost:
                 losses, since = losses + 1, since + 1
                 if since >= LOSSES:
                     raise RuntimeError(f"gave up, as partitions were lost {since} times since the last iteration: {lost}") from lost
+                blocks.renew()
                 settings["resume"] = True
+                continue
+            except ValueError as error:
+                if losses > 0 and ": the checkpoint is of another fit" in str(error):
+                    raise ValueError(
+                        "blocks that were lost with their worker have other values now that they are made again: X must be the same "
+                        f"each time it is computed, or persisted ({str(error).partition('of another fit: ')[2]})"
+                    ) from error
+                raise
+            run.stats["losses"] = losses
+            if not resumes:  # of the user's knowledge
+                run.stats.pop("resumed_from", None)
+                run.stats.pop("resumed_restart", None)
+            return run
 
 
 def _run(blocks: Blocks, work: Work, callback: Callback) -> KMeansResult:

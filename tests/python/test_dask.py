@@ -3,6 +3,7 @@
 
 import itertools
 import os
+import pickle
 import random
 import signal
 import threading
@@ -16,7 +17,7 @@ import oracle
 import pandas as pd
 import pytest
 import scipy.sparse
-from conftest import algorithms, bits
+from conftest import HANG, algorithms, bits, run_python
 from distributed import Client, LocalCluster, wait
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
@@ -336,6 +337,75 @@ def test_adaptive_scaling_and_an_address(rng):
             same(spread, one)
             cluster.adapt(minimum=1, maximum=2, interval="100ms", wait_count=2)
             same(kopse.dask.KMeans(40, random_state=0, tol=0).fit(cut(X, 5)), one)
+
+
+@disturbed
+def test_what_is_lost_is_made_again(rng):
+    X, w = rng.normal(size=(4000, 3)), rng.random(4000)
+    one = kopse.KMeans(1500, init=X[:1500], max_iter=8, tol=0).fit(X, sample_weight=w)  # answers beyond _dask.SMALL
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster, Client(cluster) as client:
+        disturbing = {2: kill_one, 3: lambda client: client.restart_workers([next(iter(client.nthreads()))]), 5: Client.restart}
+
+        def disturb(iteration, record):
+            disturbing.pop(iteration, lambda client: None)(client)
+
+        spread = kopse.dask.KMeans(1500, init=X[:1500], max_iter=8, tol=0, callback=disturb).fit(cut(X, 3), sample_weight=w)
+        assert not disturbing and spread.stats_["losses"] >= 2
+        assert "resumed_from" not in spread.stats_
+        same(spread, one)
+
+        chance = da.concatenate(
+            [
+                da.from_delayed(dask.delayed(lambda: np.random.default_rng().normal(size=(500, 2)), pure=False)(), (500, 2), float)
+                for _ in range(3)
+            ]
+        )
+        disturbing = {2: Client.restart}
+        with pytest.raises(ValueError, match="have other values now that they are made again.*the values of the data differ"):
+            kopse.dask.KMeans(20, tol=0, random_state=0, callback=disturb).fit(chance)
+        disturbing = {2: lambda client: client.close()}
+        with pytest.raises(RuntimeError, match="the client was closed|No clients found|[Cc]losed"):
+            kopse.dask.KMeans(20, tol=0, random_state=0, callback=disturb).fit(cut(X, 3))
+
+
+def test_errors_of_reading_are_told_as_they_are(place):
+    def load():
+        raise TimeoutError("storage does not answer")
+
+    X = da.from_delayed(dask.delayed(load, pure=False)(), (50, 2), float)
+    with pytest.raises(TimeoutError, match="storage does not answer"):
+        kopse.dask.KMeans(2).fit(X)
+
+
+def test_in_a_task(rng):
+    X = rng.normal(size=(500, 3))
+    one = kopse.KMeans(9, random_state=0, init="k-means||").fit(X)
+    with (
+        LocalCluster(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=":0") as cluster,
+        Client(cluster) as client,
+    ):
+        inertia = client.submit(lambda: kopse.dask.KMeans(9, random_state=0).fit(cut(X, 3)).inertia_, pure=False)
+        assert inertia.result(timeout=HANG) == one.inertia_
+
+
+def test_a_copy_does_not_drag_the_rows_along(rng):
+    X = rng.normal(size=(3000, 3))
+    model = kopse.dask.KMeans(9, random_state=0).fit(cut(X, 3))
+    packed = pickle.dumps(model)
+    assert len(packed) < X.nbytes / 4
+    assert pickle.loads(packed).predict(cut(X, 2)).compute().tobytes() == model.labels_.compute().tobytes()
+
+
+def test_an_interrupted_program_ends_in_peace():
+    run_python(
+        "import dask.array as da, numpy as np, kopse.dask\n"
+        "def stop(iteration, record):\n"
+        "    raise KeyboardInterrupt\n"
+        "try:\n"
+        "    kopse.dask.KMeans(300, tol=0, callback=stop).fit(da.from_array(np.random.default_rng(0).normal(size=(60000, 3)), chunks=9000))\n"
+        "except KeyboardInterrupt:\n"
+        "    pass\n"
+    )
 
 
 def test_workers_in_this_process(rng):
