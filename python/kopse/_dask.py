@@ -103,13 +103,13 @@ class Blocks:
         """Recipes."""
         if weights is None:
             return []
-        if dask.is_dask_collection(weights) and getattr(weights, "ndim", None) == 0:
-            weights = weights.compute()
         if not dask.is_dask_collection(weights):
             weights = da.from_array(as_weights(weights, self.n), chunks=self.n)
         if not isinstance(weights, da.Array) and not hasattr(type(weights), "to_dask_array"):
             raise TypeError(f"sample_weight is a {type(weights).__name__}: expected a dask array or series, an array, or a number")
         w = weights if isinstance(weights, da.Array) else weights.to_dask_array()
+        if w.ndim == 0:
+            w = da.from_array(as_weights(w.compute(), self.n), chunks=self.n)
         if w.ndim == 2 and w.shape[1] == 1:
             w = w[:, 0]
         if w.ndim != 1:

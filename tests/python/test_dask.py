@@ -185,6 +185,10 @@ def test_weights(place, rng):
     ):
         with pytest.raises(ValueError, match=fault):
             kopse.dask.KMeans(4).fit(cut(X, 3), sample_weight=weights)
+    with pytest.raises(TypeError, match="sample_weight is a Delayed.*: expected a dask array or series, an array, or a number"):
+        kopse.dask.KMeans(4).fit(cut(X, 3), sample_weight=dask.delayed(w))
+    two = kopse.KMeans(4, random_state=0, init="k-means||").fit(X, sample_weight=2.0)
+    same(kopse.dask.KMeans(4, random_state=0).fit(cut(X, 3), sample_weight=da.full(2, 1.0).sum()), two)
 
 
 def blocks(*arrays):
