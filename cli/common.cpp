@@ -47,7 +47,7 @@ void print(std::string_view text) {
 
 void complain(std::string_view text) {
   if (!speaks()) return;
-  std::string const line = fmt::format("kopse: {}\n", text);
+  std::string const line = fmt::format("kopse: {}\n", printable(text, text.npos)); // names may have line ends
   std::fwrite(line.data(), 1, line.size(), stderr); // where stderr is closed there is nobody left to tell
 }
 

@@ -101,6 +101,7 @@ test_long_and_strange_values() {
   run fit four.csv -k 2 --format "$long" && expect_error 2 "unknown format $cut\.\.\."
   run fit four.csv -k 2 "--quiet=$long" && expect_error 2 '--quiet takes no value'
   run fit four.csv -k $'2\n\e[31m' && expect_error 2 "--clusters '2\\\\x0a\\\\x1b\[31m': "
+  run fit $'no\nfile.csv' -k 2 && expect_error 1 'no\\x0afile.csv: '
   run fit four.csv -k 2 --init $'\xff\t' && expect_error 2 "unknown init '\\\\xff\\\\t': "
 }
 

@@ -110,8 +110,8 @@ table load(std::string const& path, load_options const& options = {});
 /// those with a header line the same names.
 table load(std::span<std::string const> paths, load_options const& options = {});
 
-/// How many rows load() would return, where that is known without reading them: not of text, nor of what is
-/// packed.
+/// How many rows load() would return, where that is known without parsing them; the lines of plain text are
+/// counted. Not of what is packed, nor of text that a limit of memory lets in by blocks.
 std::optional<index> count_rows(std::span<std::string const> paths, load_options const& options = {});
 
 /// Of so many rows those of one of `parts`, counted from 0: shares that differ by one row at most.
