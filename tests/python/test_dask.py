@@ -446,7 +446,7 @@ def test_nothing_is_left_on_workers(client, rng):
         else:
             model.fit(X)
         deadline = time.monotonic() + 60
-        while running(client) or set().union(*client.has_what().values()) != before:
+        while running(client) or set().union(*client.has_what().values()) - before:
             assert time.monotonic() < deadline, client.has_what()
             time.sleep(0.1)
 
