@@ -184,9 +184,7 @@ private:
   }
 
   void scale_weights() {
-    double const largest = largest_of(largest_of(points_.weights), all_);
-    if (largest == 0) refuse_weights_of_zero();
-    weights_ = scaled(points_.weights, largest, exponent_);
+    weights_ = scaled_by_all(points_.weights, exponent_, all_);
     if (!weights_.empty()) points_.weights = weights_;
   }
 

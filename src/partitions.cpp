@@ -109,6 +109,12 @@ double largest_of(double mine, reduction& all) {
   return largest;
 }
 
+std::vector<double> scaled_by_all(std::span<double const> weights, int& exponent, reduction& all) {
+  double const largest = largest_of(largest_of(weights), all);
+  if (largest == 0) refuse_weights_of_zero();
+  return scaled(weights, largest, exponent);
+}
+
 std::uint64_t sum_of(std::uint64_t mine, reduction& all) {
   std::uint64_t sum = 0;
   for (words const& one : all.all({mine})) sum += word_unpacker(one).word();

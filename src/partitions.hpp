@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "kopse/kmeans.hpp"
 
@@ -26,6 +27,8 @@ matrix<double> rows_of_all(point_set<Real> const& points, std::span<index const>
 
 /// The greatest of each partition's.
 double largest_of(double mine, reduction& all);
+/// What scaled() makes of weights by the largest of all partitions. Throws error where that is 0.
+std::vector<double> scaled_by_all(std::span<double const> weights, int& exponent, reduction& all);
 /// The sum, in 64 bits.
 std::uint64_t sum_of(std::uint64_t mine, reduction& all);
 /// What the first has.

@@ -76,11 +76,9 @@ double inertia_any(point_set<Real> points, matrix_view<double> centroids, reduct
   return all.together([&] {
     step_options const options = options_for(points.size(), centroids.rows(), threads, stop);
     check(points, centroids, options.threads);
-    bool const weighted = all.any(!points.weights.empty());
-    double const largest = weighted ? largest_of(largest_of(points.weights), all) : 1;
-    if (largest == 0) refuse_weights_of_zero();
     int exponent = 0;
-    std::vector<double> const weights = scaled(points.weights, largest, exponent);
+    std::vector<double> weights;
+    if (all.any(!points.weights.empty())) weights = scaled_by_all(points.weights, exponent, all);
     if (!weights.empty()) points.weights = weights;
     std::vector<label> const labels = assign(points.rows, centroids, options);
     exact_sum sum = inertia_of(points.rows, points.weights, centroids, options.threads, stop,

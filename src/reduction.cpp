@@ -84,6 +84,13 @@ std::size_t row_words(exact_sums const& sums) {
   return static_cast<std::size_t>(sums.layout().columns() * sums.layout().words);
 }
 
+words of_one_who_can_go_on(words const& mine, bool over) {
+  if (over) throw error("a partition of the data has failed before");
+  words message{0};
+  message.insert(message.end(), mine.begin(), mine.end());
+  return message;
+}
+
 data_summary none_of(data_summary const& s) {
   data_summary none;
   none.columns.resize(s.columns.size());
@@ -165,18 +172,12 @@ bool reduction::any(bool here) {
 
 std::vector<words> reduction::all(words const& mine) {
   if (parts() == 1) return {mine};
-  if (over_) throw error("a partition of the data has failed before");
-  words message{0};
-  message.insert(message.end(), mine.begin(), mine.end());
-  return checked(exchange(message));
+  return checked(exchange(of_one_who_can_go_on(mine, over_)));
 }
 
 words reduction::folded(words const& mine, folding const& fold) {
   if (parts() == 1) return fold({mine});
-  if (over_) throw error("a partition of the data has failed before");
-  words message{0};
-  message.insert(message.end(), mine.begin(), mine.end());
-  return fold_messages(message,
+  return fold_messages(of_one_who_can_go_on(mine, over_),
                        [&](std::vector<words> messages) { return fold(checked(std::move(messages))); });
 }
 

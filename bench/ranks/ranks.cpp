@@ -52,8 +52,6 @@ public:
     found.push_back(p);
     before_ = clock_type::now();
   }
-  void start() { before_ = clock_type::now(); }
-
   std::vector<phases> found;
 
 private:
@@ -104,7 +102,6 @@ template <class Real> void run(kopse::matrix_view<Real> rows, int argc, char** a
   o.centroids = kopse::seed(kopse::point_set<Real>(rows.slice(0, shared)), k, starting).centroids;
   kopse::point_set<Real> const mine(rows.slice(n * rank / ranks, n * (rank + 1) / ranks));
   timed_ranks all(std::atof(argv[7]));
-  all.start();
   kopse::fit(mine, k, o, all);
   print_lists(all.found, rank, ranks);
 }

@@ -42,7 +42,7 @@ def run(o, ranks, threads, more=()):
 
 
 def figures(trace):
-    """Of a run, without the last assignment of one that did not converge: seconds of an iteration and of its parts, bytes."""
+    """Of a run, with the last assignment of one that did not converge: seconds of an iteration and of its parts, bytes."""
     slowest = [max(one["work"]) for one in trace]
     exchange = [min(one["exchange"]) for one in trace]  # of the last to arrive
     whole = [w + e for w, e in zip(slowest, exchange)]
@@ -53,13 +53,18 @@ def figures(trace):
     }  # fmt: skip
 
 
+def remove_network():
+    """Where it is there."""
+    for space in SPACES:
+        subprocess.run(["ip", "netns", "del", space], capture_output=True)
+    subprocess.run(["ip", "link", "del", "kopse-br"], capture_output=True)
+
+
 @contextmanager
 def network(rate):
     """Two name spaces with a wire of so many Mbit/s each way; yields what mpirun must be told."""
     say = lambda *words: subprocess.run(words, check=True, capture_output=True, text=True)
-    for space in SPACES:
-        subprocess.run(["ip", "netns", "del", space], capture_output=True)
-    subprocess.run(["ip", "link", "del", "kopse-br"], capture_output=True)
+    remove_network()
     try:
         say("ip", "link", "add", "kopse-br", "type", "bridge")
         say("ip", "addr", "add", "10.213.0.254/24", "dev", "kopse-br")
@@ -76,23 +81,8 @@ def network(rate):
                 ["link", "set", "lo", "up"],
             ):
                 say("ip", "-n", space, *words)
-            say(
-                "tc",
-                "-n",
-                space,
-                "qdisc",
-                "add",
-                "dev",
-                inner,
-                "root",
-                "tbf",
-                "rate",
-                f"{rate}mbit",
-                "burst",
-                "64kb",
-                "latency",
-                "1s",
-            )
+            shaped = f"tbf rate {rate}mbit burst 64kb latency 1s"
+            say("tc", "-n", space, "qdisc", "add", "dev", inner, "root", *shaped.split())
         with tempfile.TemporaryDirectory() as folder:
             agent, hosts = Path(folder) / "agent", Path(folder) / "hosts"
             cases = "\n".join(f"{address}) space={space} ;;" for space, address in zip(SPACES, ADDRESSES))
@@ -107,9 +97,7 @@ def network(rate):
                    "--mca", "btl_tcp_if_include", net, "--mca", "oob_tcp_if_include", net, "-x", "OMPI_ALLOW_RUN_AS_ROOT",
                    "-x", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"]  # fmt: skip
     finally:
-        for space in SPACES:
-            subprocess.run(["ip", "netns", "del", space], capture_output=True)
-        subprocess.run(["ip", "link", "del", "kopse-br"], capture_output=True)
+        remove_network()
 
 
 def line(name, rounds, reference=None):

@@ -195,12 +195,7 @@ class KMeans(BaseClusterer):
         k = as_int(self.n_clusters, "n_clusters", 1)
         if n < k:
             raise ValueError(f"n_samples={n} should be >= n_clusters={k}.")
-        o = options(
-            k=k, algorithm=self.algorithm, tree=self.tree, leaf_size=self.leaf_size, max_iter=self.max_iter,
-            tol=self.tol, n_init=self._runs(), empty_clusters=self.empty_clusters, n_jobs=self.n_jobs,
-            spherical=self.spherical, checkpoint=self.checkpoint, checkpoint_every=self.checkpoint_every, resume=self.resume,
-            time_limit=self.time_limit,
-        )  # fmt: skip
+        o = options(**self._settings(k))
         if callable(self.init) and not (self.checkpoint is None and self.time_limit is None):
             raise ValueError("checkpoint and time_limit are not for a callable init: fit from each of its starts instead.")
         rows = self._placed(rows, X)
@@ -215,6 +210,15 @@ class KMeans(BaseClusterer):
         self._take(run)
         self._warn(run)
         return self
+
+    def _settings(self, k: int) -> dict[str, Any]:
+        """What options() takes."""
+        return dict(
+            k=k, algorithm=self.algorithm, tree=self.tree, leaf_size=self.leaf_size, max_iter=self.max_iter,
+            tol=self.tol, n_init=self._runs(), empty_clusters=self.empty_clusters, n_jobs=self.n_jobs,
+            spherical=self.spherical, checkpoint=self.checkpoint, checkpoint_every=self.checkpoint_every, resume=self.resume,
+            time_limit=self.time_limit,
+        )  # fmt: skip
 
     def _runs(self) -> int:
         if isinstance(self.n_init, str) and self.n_init == "auto":

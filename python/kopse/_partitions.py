@@ -195,7 +195,6 @@ class Here(Transport):
     def __init__(self, names: list[str], runs: list[Callable[..., Any]]) -> None:
         self.names = names
         self.number = 0
-        self.reply: Answer | None = None
         self.partitions = [Partition(run) for run in runs]
 
     def _turns(self) -> list[Turn]:

@@ -128,11 +128,7 @@ class KMeans(one_place.KMeans, auto_wrap_output_keys=None):  # type: ignore[call
         if callable(self.init):
             raise ValueError("a callable init is for rows in one place: pass the centers that it returns")
         k = as_int(self.n_clusters, "n_clusters", 1)
-        settings = dict(
-            k=k, algorithm=self.algorithm, tree=self.tree, leaf_size=self.leaf_size, max_iter=self.max_iter, tol=self.tol,
-            n_init=self._runs(), empty_clusters=self.empty_clusters, n_jobs=self.n_jobs, spherical=self.spherical,
-            checkpoint=self.checkpoint, checkpoint_every=self.checkpoint_every, resume=self.resume, time_limit=self.time_limit,
-        )  # fmt: skip
+        settings = self._settings(k)
         restarts = options(**settings).restarts  # and whether all can be
         seed = seed_of(self.random_state) if isinstance(self.init, str) else 0
         with beside_tasks(), Blocks(X, sample_weight) as blocks:
