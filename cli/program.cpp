@@ -3,7 +3,13 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <charconv>
 #include <csignal>
+#include <cstdint>
+#include <cstring>
+#include <fcntl.h>
+#include <string_view>
 #include <unistd.h>
 
 #include "cli.hpp"
@@ -27,13 +33,45 @@ extern "C" void end_by_signal(int signal) {
   _exit(128 + signal);
 }
 
+/// The path of the file that is mapped at an address, as the system's list of mappings has it; empty where it
+/// has none. A line is "first-last rwxp offset device inode    path", with numbers to the base 16. Lives
+/// until the next call.
+std::string_view mapped_file(void const* address) noexcept {
+  static char text[8192]; // a path is at most half of it
+  int const maps = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+  std::size_t size = 0;
+  for (ssize_t more = 0; maps >= 0 && (more = read(maps, text + size, sizeof text - size)) > 0;) {
+    size += static_cast<std::size_t>(more);
+    char *line = text, *const all = text + size;
+    for (char* end = line; (end = std::find(line, all, '\n')) != all; line = end + 1) {
+      std::uintptr_t first = 0, last = 0;
+      auto const dash = std::from_chars(line, end, first, 16);
+      if (dash.ptr != end) std::from_chars(dash.ptr + 1, end, last, 16);
+      auto const at = reinterpret_cast<std::uintptr_t>(address);
+      if (at < first || at >= last) continue;
+      close(maps);
+      char const* const path = std::find(line, end, '/');
+      return {path, static_cast<std::size_t>(end - path)};
+    }
+    size = static_cast<std::size_t>(all - line);
+    std::memmove(text, line, size);
+  }
+  if (maps >= 0) close(maps);
+  return {};
+}
+
+void tell(std::string_view text) noexcept {
+  [[maybe_unused]] ssize_t const told = write(STDERR_FILENO, text.data(), text.size());
+}
+
 /// A page of a mapped file that cannot be had: the file was cut short, or its disk fails.
-extern "C" void end_by_lost_page(int) {
-  static constexpr std::string_view text = "kopse: a file cannot be read to its end any more: it was cut "
-                                           "short while it was in use, or its disk fails\n";
+extern "C" void end_by_lost_page(int, siginfo_t* info, void*) {
   remove_unfinished_files();
   cli::end_progress_line();
-  [[maybe_unused]] ssize_t const told = write(STDERR_FILENO, text.data(), text.size());
+  std::string_view const path = mapped_file(info->si_addr);
+  tell("kopse: ");
+  tell(path.empty() ? "a file" : path);
+  tell(" cannot be read to its end any more: it was cut short while it was in use, or its disk fails\n");
   _exit(1);
 }
 
@@ -45,7 +83,8 @@ void handle_signals() {
   action.sa_handler = end_by_signal;
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
-  action.sa_handler = end_by_lost_page;
+  action.sa_sigaction = end_by_lost_page;
+  action.sa_flags = SA_SIGINFO;
   sigaction(SIGBUS, &action, nullptr);
   std::signal(SIGPIPE, SIG_IGN); // writing then fails with EPIPE, which print() reports
   std::signal(SIGXFSZ, SIG_IGN); // and with EFBIG past the limit on file sizes (ulimit -f)

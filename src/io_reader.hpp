@@ -34,7 +34,7 @@ constexpr std::size_t block_size(std::size_t usual) {
 template <class Real> class growing_rows {
 public:
   growing_rows(index cols, double memory) : cols_(cols), memory_(memory) {}
-  growing_rows(growing_rows&&) = default;
+  growing_rows(growing_rows&&) noexcept = default;
 
   index rows() const { return written_ + held_; }
   index cols() const { return cols_; }
