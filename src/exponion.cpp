@@ -12,7 +12,7 @@
 // share it. What a list does not settle is searched in the tree from the point itself. In a first assignment
 // the owner is a guess: the nearest centroid of the leaf where one descent of the tree ends.
 //
-// Memory: 20 bytes a point; lists of at most max(n, 32·k)·(8·d + 12) bytes, in low dimension far less; 8·k·d
+// Memory: 20 bytes a point; lists of at most (n + 32·k)·(8·d + 12) bytes, in low dimension far less; 8·k·d
 // and the tree for the centroids. Use it for any k in low dimension (d to about 8), and where memory is
 // short. Not in high dimension, where the ball around the owner holds all centroids: there `yinyang` and
 // `elkan` have bounds for fewer centroids at a time.

@@ -41,7 +41,8 @@ double step_bytes(sizes const& s, std::string_view algorithm, double groups) {
   double const of_nodes = 4 * s.n + s.nodes * (4 + s.words);
   if (algorithm == "hamerly") return 20 * s.n;
   if (algorithm == "exponion")
-    return 20 * s.n + (s.d <= 8 ? (8 * s.d + 12) * std::min(s.k * s.k, std::max(s.n, 32 * s.k)) : 0);
+    return 20 * s.n
+           + (8 * s.d + 12) * std::min(s.k * s.k, s.d <= 8 ? std::max(s.n, 32 * s.k) : s.n + 32 * s.k);
   if (algorithm == "elkan") return 4 * s.n * s.k + 4 * s.k * s.k + 12 * s.n;
   if (algorithm == "yinyang") return 4 * s.n * groups + 12 * s.n;
   if (algorithm == "dense") return 4 * s.n * groups_of_dense(s) + 8 * s.n;
