@@ -58,11 +58,15 @@ void add_data_file(CLI::App& app, data_file& data);
 
 /// Reads them as one. Adds what was decided, to be told on stderr once the line of progress is gone.
 table load_data(data_file const& data, load_options const& how, std::vector<std::string>& notes);
+/// The same without a note of how many rows there are in all: for load_share().
+table load_part(data_file const& data, load_options const& how, std::vector<std::string>& notes);
+void note_rows(data_file const& data, index rows, std::vector<std::string>& notes);
 /// Of the rows that `how` keeps; none where no file was given.
 std::vector<double> load_weights(std::string const& path, load_options const& how);
-/// Its rows divided by their lengths, in double; names and notes as before.
+/// Its rows divided by their lengths, in double; names and notes as before. `offset`: the number of the
+/// first.
 table of_unit_length(std::string const& path, table const& loaded, int threads,
-                     double memory = std::numeric_limits<double>::infinity());
+                     double memory = std::numeric_limits<double>::infinity(), index offset = 0);
 /// A file of centroids, in double whatever is in it.
 matrix<double> load_centroids(std::string const& path, std::vector<std::string>& notes);
 

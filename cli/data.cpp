@@ -147,13 +147,22 @@ void add_data_file(CLI::App& app, data_file& data) {
   app.option_defaults()->group("Options");
 }
 
-table load_data(data_file const& data, load_options const& how, std::vector<std::string>& notes) {
+table load_part(data_file const& data, load_options const& how, std::vector<std::string>& notes) {
   table loaded = load(data.paths, how);
   for (std::string const& note : loaded.notes)
     notes.push_back(data.paths.size() == 1 ? fmt::format("note: {}: {}", data.name(), note)
                                            : "note: " + note);
+  return loaded;
+}
+
+void note_rows(data_file const& data, index rows, std::vector<std::string>& notes) {
   if (data.paths.size() > 1)
-    notes.push_back(fmt::format("note: {} files as one: {} rows", data.paths.size(), loaded.rows()));
+    notes.push_back(fmt::format("note: {} files as one: {} rows", data.paths.size(), rows));
+}
+
+table load_data(data_file const& data, load_options const& how, std::vector<std::string>& notes) {
+  table loaded = load_part(data, how, notes);
+  note_rows(data, loaded.rows(), notes);
   return loaded;
 }
 
@@ -161,9 +170,9 @@ std::vector<double> load_weights(std::string const& path, load_options const& ho
   return path.empty() ? std::vector<double>{} : load_vector(path, how.threads, how.rows);
 }
 
-table of_unit_length(std::string const& path, table const& loaded, int threads, double memory) {
+table of_unit_length(std::string const& path, table const& loaded, int threads, double memory, index offset) {
   try {
-    return kopse::of_unit_length(loaded, threads, memory);
+    return kopse::of_unit_length(loaded, threads, memory, offset);
   } catch (error const& e) {
     throw error(fmt::format("{}: {}", path, e.what()));
   }

@@ -49,6 +49,9 @@ load_options check_settings(fit_settings& settings) {
   }
   check_long_run(settings);
   if (!settings.report.empty()) refuse_ranks("--report");
+  for (std::string const& path : settings.data.paths) refuse_standard_input(path);
+  refuse_standard_input(settings.weights);
+  refuse_standard_input(settings.initial_centroids);
   if (!speaks()) return how; // the first rank alone writes
   check_outputs({{"--centroids-out", settings.centroids_out},
                  {"--labels-out", settings.labels_out, {}, content::labels},
@@ -110,6 +113,7 @@ std::string summary(fit_settings const& settings, run_record const& run) {
   std::string text =
       fmt::format("n: {}\nd: {}\nk: {}\nalgorithm: {}\niterations: {}\nconverged: {} ({})\n", run.n, run.d,
                   run.k, how(r), r.iterations, r.converged() ? "yes" : "no", reason(run));
+  if (run.rows_per_rank.size() > 1) text = fmt::format("ranks: {}\n", run.rows_per_rank.size()) + text;
   text += fmt::format("inertia: {}\n", r.inertia);
   if (r.resumed) text += fmt::format("resumed from: iteration {}\n", r.resumed->iteration);
   if (run.restarts > 1) text += fmt::format("restart: {} of {} was best\n", r.best_restart + 1, run.restarts);
@@ -125,10 +129,12 @@ std::string summary(fit_settings const& settings, run_record const& run) {
   return text;
 }
 
-/// What is held already, the data among it, and what the fit will take.
-index predict_memory(fit_settings const& settings, table const& data, bool weighted) {
-  memory_plan const plan =
+/// What is held already, the data among it, and what the fit will take, with labels of other ranks in the
+/// end.
+index predict_memory(fit_settings const& settings, table const& data, bool weighted, double other_labels) {
+  memory_plan plan =
       plan_memory(data.rows(), data.cols(), data.is_float32(), settings.k, settings.fit, weighted);
+  plan.others = other_labels;
   index const held = memory_held();
   index const all = std::max(peak_memory(), held + static_cast<index>(plan.peak())); // reading may take more
   auto const mib = [](double bytes) { return bytes / 0x1p20; };
@@ -210,7 +216,7 @@ void run_fit_command(fit_settings& settings) {
   std::vector<std::string> notes;
   share data = load_share(settings.data, how, notes);
   if (settings.fit.spherical) {
-    data.rows = of_unit_length(settings.data.name(), data.rows, how.threads, how.memory);
+    data.rows = of_unit_length(settings.data.name(), data.rows, how.threads, how.memory, data.first);
     if (settings.verbose)
       notes.push_back(fmt::format("note: {}: rows were divided by their lengths", settings.data.name()));
   }
@@ -236,16 +242,17 @@ void run_fit_command(fit_settings& settings) {
     for (std::string const& note : notes) complain(note);
 
   run.memory_limit = static_cast<index>(settings.memory_limit);
+  double const other_labels = settings.labels_out.empty() ? 0 : bytes_of_all_labels(data);
   if (settings.memory_limit > 0)
-    run.predicted_bytes = keep_within(settings, data.rows, !weights.empty());
+    run.predicted_bytes = keep_within(settings, data.rows, !weights.empty(), other_labels);
   else
-    run.predicted_bytes = predict_memory(settings, data.rows, !weights.empty());
+    run.predicted_bytes = predict_memory(settings, data.rows, !weights.empty(), other_labels);
   settings.fit.time_limit = std::max(0.0, settings.fit.time_limit - watch.seconds());
   run.result = run_fit(settings, data, weights, watcher);
-  run.peak_bytes = static_cast<index>(largest_of_ranks(static_cast<double>(peak_memory())));
   watcher.phase("writing");
   if (!settings.labels_out.empty() || !settings.report.empty())
     run.result.labels = all_labels(std::move(run.result.labels), data);
+  run.peak_bytes = static_cast<index>(largest_of_ranks(static_cast<double>(peak_memory())));
   write_outputs(settings, run, data.rows);
   watcher.clear();
   for (std::string const& warning : run.result.warnings) complain("warning: " + warning);

@@ -2,6 +2,7 @@
 // The program under mpirun: every rank is one, and the first speaks for all.
 #include <fmt/format.h>
 
+#include <csignal>
 #include <cstdlib>
 
 #include "cli.hpp"
@@ -12,6 +13,8 @@ int main(int argc, char** argv) {
   // A rank that waits leaves its core to others, as there may be more ranks than cores: spinning, each of
   // thousands of small messages would take a time slice of whoever computes.
   setenv("OMPI_MCA_mpi_yield_when_idle", "1", 0);
+  std::signal(SIGXFSZ,
+              SIG_IGN); // MPI keeps files in $TMPDIR: past a limit on their size it fails, with a message
   int provided = 0;
   MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
   int code = 1;

@@ -24,10 +24,13 @@ double bytes_of(table const& data) {
   });
 }
 
-memory_plan plan_within(double left, fit_settings const& s, table const& data, bool weighted) {
+memory_plan plan_within(double left, fit_settings const& s, table const& data, bool weighted,
+                        double other_labels) {
   options o = s.fit;
   o.memory_limit = std::max(left, 1.0);
-  return plan_memory(data.rows(), data.cols(), data.is_float32(), s.k, o, weighted);
+  memory_plan plan = plan_memory(data.rows(), data.cols(), data.is_float32(), s.k, o, weighted);
+  plan.others = other_labels;
+  return plan;
 }
 
 // What would take less, for those who can give no more memory.
@@ -72,13 +75,13 @@ double memory_of_rows(double limit) {
   return std::max(0.0, (limit - static_cast<double>(memory_held())) / 4 - blocks);
 }
 
-index keep_within(fit_settings& s, table& data, bool weighted) {
+index keep_within(fit_settings& s, table& data, bool weighted, double other_labels) {
   double const limit = s.memory_limit, held = static_cast<double>(memory_held()), rows = bytes_of(data);
   int const threads = s.fit.threads > 0 ? s.fit.threads : available_threads();
   double pages = data.paged ? static_cast<double>(pages_of_a_thread) * threads : 0;
-  memory_plan plan = plan_within(limit - held - pages, s, data, weighted);
+  memory_plan plan = plan_within(limit - held - pages, s, data, weighted, other_labels);
   if (data.paged) { // perhaps all of them can stay
-    memory_plan const with_rows = plan_within(limit - held - rows, s, data, weighted);
+    memory_plan const with_rows = plan_within(limit - held - rows, s, data, weighted, other_labels);
     if (with_rows.ample() <= limit - held - rows && with_rows.algorithm == plan.algorithm
         && with_rows.by_passes == plan.by_passes) {
       data.paged.reset();

@@ -14,7 +14,8 @@ double memory_of_rows(double limit);
 
 /// Decides what is done within settings.memory_limit, tells it on stderr unless it is to be quiet, and sets
 /// settings.fit and data.paged by it. Throws error, with how much would be enough, where nothing can be done.
-/// Returns the most memory that the program is thought to hold.
-index keep_within(fit_settings& settings, table& data, bool weighted);
+/// Returns the most memory that the program is thought to hold; other_labels: bytes for labels of other
+/// ranks.
+index keep_within(fit_settings& settings, table& data, bool weighted, double other_labels);
 
 } // namespace kopse::cli

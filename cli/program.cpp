@@ -91,6 +91,7 @@ void handle_signals() {
 }
 
 int run(int argc, char** argv) {
+  cli::refuse_other_arguments(argc, argv);
   CLI::App app{"Exact k-means for many points and many clusters.", "kopse"};
   cli::add_help_and_version(app, "kopse COMMAND [OPTIONS]");
   app.footer("kopse COMMAND --help explains a command.\n\n"
@@ -119,8 +120,7 @@ int run(int argc, char** argv) {
   } catch (CLI::CallForVersion const& version_text) {
     cli::print(fmt::format("{}\n", version_text.what()));
   } catch (CLI::ParseError const& error) {
-    cli::complain(cli::sentence(app, error));
-    return 2;
+    throw usage_error(cli::sentence(app, error));
   }
   return 0;
 }

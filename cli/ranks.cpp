@@ -7,6 +7,7 @@
 #include <bit>
 #include <charconv>
 #include <cstdlib>
+#include <utility>
 
 #include <sched.h>
 #include <unistd.h>
@@ -37,14 +38,35 @@ std::uint64_t hash_of(std::string_view text, std::uint64_t hash = 0x6b6f707365) 
   return hash;
 }
 
-table in_double(table const& loaded) {
-  table result = loaded.visit([](auto const& rows) {
-    matrix<double> copy(rows.rows(), rows.cols());
-    for (index i = 0; i < rows.rows(); ++i) std::copy_n(rows.row(i), rows.cols(), copy.row(i));
-    return table(std::move(copy));
-  });
-  result.names = loaded.names;
-  return result;
+/// As texts of words, a letter each: there is not much of it.
+words to_words(std::vector<std::string> const& texts) {
+  words packed;
+  for (std::string const& text : texts) {
+    for (char const c : text) packed.push_back(static_cast<unsigned char>(c));
+    packed.push_back(0);
+  }
+  return packed;
+}
+void add_new_texts(words const& packed, std::vector<std::string>& texts) {
+  std::string text;
+  for (std::uint64_t const word : packed) {
+    if (word != 0) {
+      text += static_cast<char>(word);
+    } else if (std::string const whole = std::exchange(text, "");
+               std::find(texts.begin(), texts.end(), whole) == texts.end()) {
+      texts.push_back(whole);
+    }
+  }
+}
+
+/// Of `value`, which each found by itself in what should be the same files.
+void expect_that_of_all(data_file const& data, index rows) {
+  std::vector<words> const found = ranks().all({static_cast<std::uint64_t>(rows)});
+  for (std::size_t p = 0; p < found.size(); ++p)
+    if (found[p] != found[0])
+      throw error(fmt::format("{}: {} finds {} rows, expected {} as {} does: all must read the same files",
+                              data.name(), ranks().name(static_cast<index>(p)), found[p][0], found[0][0],
+                              ranks().name(0)));
 }
 
 /// What is read at once is only kept where it stays on the disk.
@@ -62,7 +84,7 @@ table cut(table const& whole, row_range rows) {
 table file_of_rank(data_file const& data, load_options const& how, std::vector<std::string>& notes) {
   data_file mine = data;
   mine.paths = {data.paths[static_cast<std::size_t>(ranks().part())]};
-  table loaded = load_data(mine, how, notes);
+  table loaded = load_part(mine, how, notes);
   std::uint64_t names = 0;
   for (std::string const& name : loaded.names) names = hash_of(name, hash_of(",", names)) | 1;
   bool floats = true;
@@ -83,31 +105,41 @@ table file_of_rank(data_file const& data, load_options const& how, std::vector<s
     floats = floats && file[1] != 0;
     ++at;
   }
-  return floats || !loaded.is_float32() ? std::move(loaded) : in_double(loaded);
+  if (floats || !loaded.is_float32()) return loaded;
+  loaded = table();
+  load_options in_float64 = how;
+  in_float64.in_float64 = true;
+  std::vector<std::string> known;
+  return load_part(mine, in_float64, known);
 }
 
 /// Of rows that are there without reading them; perhaps none.
 table part_of_known(data_file const& data, load_options how, index rows, std::vector<std::string>& notes) {
+  expect_that_of_all(data, rows);
   row_range const mine = share_of(rows, ranks().part(), ranks().parts());
   index const first = how.rows.first;
   bool const none = mine.first == *mine.last;
   how.rows = none ? row_range{first, first + 1} : row_range{first + mine.first, first + *mine.last};
-  table loaded = load_data(data, how, notes);
+  table loaded = load_part(data, how, notes);
   return none ? cut(loaded, {0, 0}) : loaded;
 }
 
-table load_part(data_file const& data, load_options const& how, std::vector<std::string>& notes) {
-  if (ranks().parts() == 1) return load_data(data, how, notes);
-  if (std::find(data.paths.begin(), data.paths.end(), "-") != data.paths.end())
-    throw usage_error("standard input is for one process: name files that each rank can read");
+table load_rows(data_file const& data, load_options const& how, std::vector<std::string>& notes) {
+  if (ranks().parts() == 1) return load_part(data, how, notes);
   bool const all_rows = how.rows.first == 0 && !how.rows.last;
   if (std::ssize(data.paths) == ranks().parts() && all_rows) return file_of_rank(data, how, notes);
   if (auto const rows = count_rows(data.paths, how)) return part_of_known(data, how, *rows, notes);
-  table const whole = load_data(data, how, notes);
+  table const whole = load_part(data, how, notes);
+  expect_that_of_all(data, whole.rows());
   return cut(whole, share_of(whole.rows(), ranks().part(), ranks().parts()));
 }
 
 } // namespace
+
+void refuse_standard_input(std::string const& path) {
+  if (ranks().parts() > 1 && path == "-")
+    throw usage_error("standard input is for one process: name files that each rank can read");
+}
 
 // PMIx names no size; Slurm's srun, which starts by it, does, in variables that scripts without ranks have
 // too.
@@ -127,13 +159,29 @@ void refuse_ranks(std::string_view command) {
     throw usage_error(fmt::format("{} is for one process: start it without mpirun", command));
 }
 
+void refuse_other_arguments(int argc, char const* const* argv) {
+  std::uint64_t hash = 0;
+  for (int i = 1; i < argc; ++i) hash = hash_of(argv[i], hash_of("\n", hash));
+  std::vector<words> const all = ranks().all({hash});
+  for (std::size_t p = 0; p < all.size(); ++p)
+    if (all[p] != all[0])
+      throw usage_error(fmt::format("{} was started with other arguments than {}, expected the same for all",
+                                    ranks().name(static_cast<index>(p)), ranks().name(0)));
+}
+
 share load_share(data_file const& data, load_options const& how, std::vector<std::string>& notes) {
-  share result{load_part(data, how, notes), 0, 0, {}};
-  for (words const& rows : ranks().all({static_cast<std::uint64_t>(result.rows.rows())})) {
+  std::vector<std::string> mine;
+  share result{load_rows(data, how, mine), 0, 0, {}};
+  words message = to_words(mine);
+  message.insert(message.begin(), static_cast<std::uint64_t>(result.rows.rows()));
+  for (words& of_one : ranks().all(message)) {
     if (std::ssize(result.per_rank) == ranks().part()) result.first = result.all;
-    result.per_rank.push_back(static_cast<index>(rows[0]));
+    result.per_rank.push_back(static_cast<index>(of_one[0]));
     result.all += result.per_rank.back();
+    of_one.erase(of_one.begin());
+    add_new_texts(of_one, notes);
   }
+  note_rows(data, result.all, notes);
   return result;
 }
 
@@ -146,9 +194,19 @@ std::vector<double> weights_of_share(std::string const& path, load_options const
   return {first, first + of.rows.rows()};
 }
 
+namespace {
+constexpr index labels_on_the_way = index{1} << 18; // of all ranks together
+}
+
+double bytes_of_all_labels(share const& of) {
+  if (ranks().parts() == 1 || !speaks()) return 0;
+  return static_cast<double>(sizeof(label)) * static_cast<double>(of.all)
+         + 3.0 * sizeof(std::uint64_t) * labels_on_the_way;
+}
+
 std::vector<label> all_labels(std::vector<label> labels, share const& of) {
   if (ranks().parts() == 1) return labels;
-  constexpr index block = index{1} << 20;
+  index const block = std::max<index>(labels_on_the_way / ranks().parts(), 1);
   index const most = *std::max_element(of.per_rank.begin(), of.per_rank.end());
   std::vector<label> all(static_cast<std::size_t>(speaks() ? of.all : 0));
   for (index at = 0; at < most; at += block) {

@@ -21,6 +21,9 @@ reduction& ranks();
 bool speaks();
 /// For commands that are of one process.
 void refuse_ranks(std::string_view command);
+void refuse_standard_input(std::string const& path);
+/// Throws usage_error, for all, where one was started with other arguments than the first.
+void refuse_other_arguments(int argc, char const* const* argv);
 
 /// The rows of this rank, and what there is beside.
 struct share {
@@ -28,14 +31,16 @@ struct share {
   index all = 0, first = 0;    ///< rows of all ranks, and of those before
   std::vector<index> per_rank; ///< how many rows each has
 };
-/// As load_data() reads them. As many files as ranks: a file a rank. Otherwise shares of the rows, which
-/// differ by one at most.
+/// As load_data() reads them, with the notes of all ranks. As many files as ranks: a file a rank. Otherwise
+/// shares of the rows, which differ by one at most.
 share load_share(data_file const& data, load_options const& how, std::vector<std::string>& notes);
 /// Those of the rows of the share. Throws error where there is not one for each of all rows.
 std::vector<double> weights_of_share(std::string const& path, load_options const& how, share const& of);
 
 /// The labels of all rows, in their order; of the first rank alone.
 std::vector<label> all_labels(std::vector<label> labels, share const& of);
+/// What that takes beside the labels of this rank.
+double bytes_of_all_labels(share const& of);
 
 /// The largest of each rank's.
 double largest_of_ranks(double mine);

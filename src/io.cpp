@@ -103,8 +103,10 @@ public:
   table read() {
     std::optional<index> const known = known_rows();
     if (known) check_range(*known);
-    bool const floats = std::all_of(files_.begin(), files_.end(), [](auto const& f) { return f->float32(); });
-    table result = paths_.size() == 1 && known ? in_place(*known) : table();
+    bool const all_floats =
+        std::all_of(files_.begin(), files_.end(), [](auto const& f) { return f->float32(); });
+    bool const floats = all_floats && !options_.in_float64;
+    table result = paths_.size() == 1 && known && floats == all_floats ? in_place(*known) : table();
     if (result.rows() == 0) result = floats ? read_all<float>(known) : read_all<double>(known);
     result.names = std::move(names_);
     result.notes = std::move(notes_);

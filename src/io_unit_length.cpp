@@ -34,11 +34,11 @@ template <class Real> table divided(matrix_view<Real> rows, int threads, double 
 
 } // namespace
 
-table of_unit_length(table const& rows, int threads, double memory) {
+table of_unit_length(table const& rows, int threads, double memory, index offset) {
   float_environment const environment;
   worker_scope const workers;
-  table result = rows.visit([&](auto const& view) {
-    check_directions(view, threads);
+  table result = rows.visit([&]<class Real>(matrix_view<Real> const& view) {
+    check_directions(point_set<Real>(view, {}, offset), threads);
     return divided(view, threads, memory);
   });
   result.names = rows.names, result.notes = rows.notes;

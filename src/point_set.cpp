@@ -95,23 +95,24 @@ template <class Real> void validate(point_set<Real> const& points, int threads) 
 template void validate<float>(point_set<float> const&, int);
 template void validate<double>(point_set<double> const&, int);
 
-template <class Real> void check_directions(matrix_view<Real> rows, int threads) {
-  validate(point_set<Real>(rows), threads);
+template <class Real> void check_directions(point_set<Real> const& points, int threads) {
+  validate(points, threads);
+  matrix_view<Real> const& rows = points.rows;
   auto const zero = [&](index i) {
     return std::all_of(rows.row(i), rows.row(i) + rows.cols(), [](Real v) { return v == 0; });
   };
   if (index const i = first_row(rows, threads, zero); i < rows.rows())
-    throw error("row " + std::to_string(i)
+    throw error("row " + std::to_string(points.offset + i)
                 + " (counted from 0) is all zeros: it has no direction; expected a value that is not 0");
 }
-template void check_directions(matrix_view<float>, int);
-template void check_directions(matrix_view<double>, int);
+template void check_directions(point_set<float> const&, int);
+template void check_directions(point_set<double> const&, int);
 
 void normalise_rows(matrix<double>& rows, int threads) {
   float_environment const environment;
   worker_scope const workers;
   index const n = rows.rows(), d = rows.cols();
-  check_directions(rows.view(), threads);
+  check_directions(point_set<double>(rows.view()), threads);
   for_blocks(n, block_rows, threads, [&](index first, index last) {
     for (index i = first; i < last; ++i) to_unit_length(rows.row(i), d);
   });

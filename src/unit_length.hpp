@@ -2,7 +2,7 @@
 // The arithmetic of spherical k-means (docs/exactness.md), where flags are the library's.
 #pragma once
 
-#include "kopse/matrix.hpp"
+#include "kopse/point_set.hpp"
 
 namespace kopse {
 
@@ -16,6 +16,6 @@ bool to_unit_length(double* x, index d);
 
 /// What comes before rows are divided: throws error for values that validate() refuses and a row of zeros,
 /// the first of each, with its number.
-template <class Real> void check_directions(matrix_view<Real> rows, int threads);
+template <class Real> void check_directions(point_set<Real> const& points, int threads);
 
 } // namespace kopse

@@ -147,6 +147,57 @@ test_refusals() {
   expect_no_file l.csv
 }
 
+# What each finds out by itself must be the same.
+test_differences() {
+  rc=0
+  "$mpirun" -n 1 "$kopse" fit rows.npy -k 3 -q : -n 1 "$kopse" fit rows.npy -k 3 -q -l l.npy >out 2>err || rc=$?
+  expect_one_error 2 'rank 1 of 2 was started with other arguments than rank 0 of 2, expected the same for all$'
+  expect_no_file l.npy
+  mkdir -p on0 on1
+  cp rows.npy on0/rows.npy
+  "$kopse" fit rows.npy -k 1500 --init random --max-iter 1 -q -o on1/rows.npy 2>/dev/null
+  rc=0
+  # shellcheck disable=SC2016
+  "$mpirun" -n 2 sh -c 'cd "on$OMPI_COMM_WORLD_RANK" && exec "$0" fit rows.npy -k 3 -l l.npy' "$kopse" >out 2>err || rc=$?
+  expect_one_error 1 'rows.npy: rank 1 of 2 finds 1500 rows, expected 2000 as rank 0 of 2 does'
+  ranks 2 fit rows.npy -k 3 --weights - && expect_one_error 2 'standard input is for one process'
+  ranks 2 fit rows.npy -k 3 --bogus && expect_one_error 2 '--bogus was not expected'
+}
+
+# Rows have their numbers in the whole; what was decided about any file is told once; so is how many rows there are.
+test_numbers_and_notes() {
+  { sed -n '1,1500p' rows.csv; echo 0,0,0; sed -n '1502,2000p' rows.csv; } >zero.csv
+  ranks 2 fit zero.csv -k 3 --spherical && expect_one_error 1 'rank 1 of 2: zero.csv: row 1500 .counted from 0. is all zeros'
+  ranks 3 fit zero.csv --rows 100:1900 -k 3 --spherical && expect_one_error 1 'rank 2 of 3: zero.csv: row 1400 '
+  sed -n '1,1400p' rows.csv | tr , ';' >semicolons.csv
+  { echo x,y,z; tail -n 300 rows.csv; } >header.csv
+  for count in 2 3; do
+    ranks "$count" fit semicolons.csv header.csv -k 3 && expect_rc 0
+    [ "$(grep -c '^kopse: note:' err)" = 3 ] || fail 'not three notes'
+    expect_err 'semicolons.csv: delimiter found: semicolon'
+    expect_err 'header.csv: header skipped: x,y,z'
+    expect_err '2 files as one: 1700 rows'
+    grep -q "^ranks: $count$" out || fail 'the ranks are not told'
+  done
+}
+
+# The first keeps the labels of all, and a file of float32 beside one of float64 is not held in float64.
+test_memory() {
+  head -c 40000000 /dev/zero | tr '\0' '\101' >many.raw # 1,250,000 rows of 8 float32
+  "$kopse" fit many.raw --raw float32:8 -k 1 --max-iter 1 -q -o one.fvecs 2>/dev/null
+  cat one.fvecs >some.fvecs
+  for _ in {1..20}; do cat some.fvecs some.fvecs >twice && mv twice some.fvecs; [ "$(stat -c %s some.fvecs)" -lt 20000000 ] || break; done
+  "$kopse" fit one.fvecs -k 1 -q -o one.npy 2>/dev/null
+  ranks 2 fit some.fvecs one.npy -k 1 --init random --max-iter 2 --memory 48M -a lloyd --threads 1 -q --stats stats.json
+  expect_rc 0
+  [ "$(stats '["peak_bytes"]')" -lt $((48 << 20)) ] || fail "a peak of $(stats '["peak_bytes"]') bytes"
+  ranks 2 fit many.raw --raw float32:1 -k 1 --init random --max-iter 1 --memory 40M -a lloyd --threads 1 -q -l l.ivecs
+  expect_one_error 1 '(rank 0 of 2: )?--memory 40M: clustering these rows takes at least'
+  ranks 2 fit many.raw --raw float32:1 -k 1 --init random --max-iter 1 -a lloyd --threads 1 -q -l l.ivecs --stats stats.json
+  expect_rc 0
+  [ "$(stats '["peak_bytes"]')" -gt $((40 << 20)) ] || fail 'its labels are not counted'
+}
+
 children_of() { awk -v parent="$1" '$4 == parent { print $1 }' /proc/[0-9]*/stat 2>/dev/null | sort -n; }
 
 # A signal to a rank ends all with a checkpoint, from which any number of ranks goes on.

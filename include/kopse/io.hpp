@@ -56,6 +56,7 @@ struct load_options {
   /// Bytes that the rows may take in memory. More stay on the disk (docs/larger_than_memory.md): mapped rows
   /// are used page by page, and others go to a file without a name in $TMPDIR, to be mapped in their turn.
   double memory = std::numeric_limits<double>::infinity();
+  bool in_float64 = false; ///< rows of float32, too
 };
 
 /// What files held: rows of float32 (where all are float16, float32 or .bvecs) or float64 (all else).
@@ -117,9 +118,10 @@ std::optional<index> count_rows(std::span<std::string const> paths, load_options
 /// Of so many rows those of one of `parts`, counted from 0: shares that differ by one row at most.
 row_range share_of(index rows, index part, index parts);
 
-/// Its rows in double, divided by their lengths as normalise_rows() does; `memory` is that of load_options.
+/// Its rows in double, divided by their lengths as normalise_rows() does; `memory` is that of load_options,
+/// and `offset` the number of the first row, for errors.
 table of_unit_length(table const& rows, int threads = 0,
-                     double memory = std::numeric_limits<double>::infinity());
+                     double memory = std::numeric_limits<double>::infinity(), index offset = 0);
 
 /// Reads one column as float64, e.g. sample weights, from a file with one column or one row. `rows` are
 /// places in it either way.

@@ -22,7 +22,9 @@ struct memory_plan {
   double labels = 0;      ///< of the result
   double threads = 0;     ///< what each takes for itself
   double weights = 0;     ///< a scaled copy of them
-  double of_points() const { return tree + std::max(start, step + labels); }
+  double others =
+      0; ///< in the end, when no more than the labels is there: what the caller adds, as of other ranks
+  double of_points() const { return std::max(tree + std::max(start, step + labels), labels + others); }
   double peak() const { return of_points() + clusters + threads + weights; }
   /// With room for what the estimate may be off, of trees most of all: what is held against
   /// options::memory_limit.
