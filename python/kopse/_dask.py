@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import pickle
 import time
 import uuid
 from collections.abc import Callable, Iterator
@@ -22,7 +23,8 @@ from ._arrays import Rows, as_rows, as_weights, to_float
 from ._partitions import Answer, Here, Job, Lost, Partition, Transport, Turn, Work, names_of
 from ._settings import threads
 
-SMALL = 1 << 16  # bytes of an answer that is sent with each request rather than once to each worker
+SMALL = 1 << 16  # bytes of what is sent with each request, rather than as tasks that workers hand one another
+PIECE = 1 << 22  # bytes of such a task: less than what Dask warns of
 LOOK = 1.0  # seconds between two looks whether all workers are there, while their messages are awaited
 
 Weights = npt.NDArray[np.float64] | None
@@ -197,6 +199,8 @@ def _client() -> Any:
         client: Any = distributed.default_client()
     except ValueError:
         return None
+    if client.status == "closed":
+        raise RuntimeError("the Dask client is closed: open another, or none, to compute in this process")
     if client.asynchronous:
         raise ValueError("the client is asynchronous: kopse.dask waits for its results, and needs one that is not")
     return client
@@ -227,13 +231,13 @@ def _shape_of(array: Any) -> tuple[int, int, str]:
 _partitions: dict[tuple[str, str], Partition] = {}  # of this process, by worker and name
 
 
-def _begin(name: str, job: Job, rows: Rows, weights: Weights, centers: Weights) -> tuple[str, Turn | None]:
+def _begin(name: str, job: Job, rows: Rows, weights: Weights, centers: list[bytes]) -> tuple[str, Turn | None]:
     """A task, whose result stands for the partition: where it is released, that ends."""
     from distributed import get_worker
     from distributed.core import Status
 
     worker = get_worker()
-    job.work.centers = centers
+    job.work.centers = pickle.loads(b"".join(centers))
 
     def alive() -> bool:
         return name in worker.state.tasks and worker.status not in (Status.closing, Status.closed, Status.failed)
@@ -248,13 +252,13 @@ def _begin(name: str, job: Job, rows: Rows, weights: Weights, centers: Weights) 
     return worker.address, partition.turn(0, None)
 
 
-def _turn(name: str, number: int, answer: Answer) -> tuple[str, Turn | None]:
+def _turn(name: str, number: int, answer: list[bytes]) -> tuple[str, Turn | None]:
     """A task: hands a partition an answer, and waits for its next message. None where it is not here."""
     from distributed import get_worker
 
     address = get_worker().address
     partition = _partitions.get((address, name))
-    return address, None if partition is None else partition.turn(number, answer)
+    return address, None if partition is None else partition.turn(number, pickle.loads(b"".join(answer)))
 
 
 class OnWorkers(Transport):
@@ -266,7 +270,7 @@ class OnWorkers(Transport):
         self.homes: list[str] = []  # the workers
         fit = uuid.uuid4().hex
         self.keys = [f"kopse-partition-{fit}-{job.part}" for job, _, _ in parts]
-        shared = None if centers is None else self._scattered([centers])[0]
+        shared = self._sent(centers)
         self.begun = [
             client.submit(
                 _begin, key, replace(job, work=replace(job.work, centers=None)), rows, weights, shared, key=key, pure=False
@@ -317,18 +321,17 @@ class OnWorkers(Transport):
         if gone := set(self.homes).difference(self.client.nthreads()):
             raise Lost(f"{' and '.join(sorted(gone))} left")
 
-    def _scattered(self, values: list[Any]) -> Any:
-        from distributed import TimeoutError
-
-        try:
-            with losses():
-                return self.client.scatter(values, broadcast=True, hash=False)
-        except TimeoutError as error:  # no workers
-            raise Lost(str(error)) from error
+    def _sent(self, value: Any) -> list[Any]:
+        """For all workers, pickled. What client.scatter() sends goes with its worker, or waits for one that has gone; tasks
+        are done again."""
+        packed = pickle.dumps(value)
+        if len(packed) <= SMALL:
+            return [packed]
+        pieces = [packed[at : at + PIECE] for at in range(0, len(packed), PIECE)]
+        return [self.client.submit(bytes, piece, key=f"kopse-piece-{uuid.uuid4().hex}", pure=False) for piece in pieces]
 
     def answer(self, answer: Answer) -> None:
-        large = sum(map(len, answer)) > SMALL
-        reply = self._scattered([answer])[0] if large else answer
+        reply = self._sent(answer)
         self.number += 1
         self.tasks = [
             self.client.submit(

@@ -19,7 +19,11 @@ import time
 import uuid
 from typing import Any
 
-import dask
+try:
+    import dask
+    import dask.array
+except ImportError as error:
+    raise ImportError(f"kopse.dask needs Dask's arrays, pip install 'dask[array,dataframe]' distributed: {error}") from error
 import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted, validate_data

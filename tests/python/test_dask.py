@@ -28,6 +28,9 @@ from kopse import _dask
 
 PARTS = (1, 2, 3, 5)
 
+# A LocalCluster gives up workers that are not back in 15 s, as they may not be on a machine that has much else to do.
+dask.config.set({"distributed.deploy.lost-worker-timeout": f"{HANG} s"})
+
 
 @pytest.fixture(scope="module")
 def cluster():
@@ -259,10 +262,10 @@ def test_checkpoints_and_limits(place, rng, tmp_path):
 disturbed = pytest.mark.filterwarnings("ignore")  # what distributed says of it all
 
 
-def kill_one(client):
-    """The first worker's process, at once."""
+def kill_one(client, by=signal.SIGKILL):
+    """The first worker's process, at once or as it wishes."""
     pids = client.run(os.getpid)
-    os.kill(next(iter(pids.values())), signal.SIGKILL)
+    os.kill(next(iter(pids.values())), by)
 
 
 def running(client):
@@ -290,7 +293,9 @@ def test_workers_are_killed(rng):
 
 
 @disturbed
-def test_workers_are_killed_at_any_time(rng):
+@pytest.mark.parametrize("small", [_dask.SMALL, 0])
+def test_workers_are_killed_at_any_time(rng, monkeypatch, small):
+    monkeypatch.setattr(_dask, "SMALL", small)
     X = rng.normal(size=(4000, 3))
     one = kopse.KMeans(60, random_state=0, init="k-means||", tol=0).fit(X)
     with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster, Client(cluster) as client:
@@ -300,7 +305,7 @@ def test_workers_are_killed_at_any_time(rng):
             for _ in range(5):
                 if done.wait(2 * random.random()):
                     break
-                kill_one(client)
+                kill_one(client, random.choice([signal.SIGKILL, signal.SIGTERM]))
 
         killer = threading.Thread(target=kill_now_and_then)
         killer.start()
