@@ -59,7 +59,7 @@ void add_new_texts(words const& packed, std::vector<std::string>& texts) {
   }
 }
 
-/// Of `value`, which each found by itself in what should be the same files.
+/// Throws error, for all, where files that should be the same have other numbers of rows for others.
 void expect_that_of_all(data_file const& data, index rows) {
   std::vector<words> const found = ranks().all({static_cast<std::uint64_t>(rows)});
   for (std::size_t p = 0; p < found.size(); ++p)

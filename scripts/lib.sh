@@ -73,10 +73,11 @@ build_wheel() {
     -w build/python/dist .
 }
 
-# test_wheel: installs it with what its tests need, and runs these, the examples of its docstrings included.
+# test_wheel: installs it with what its tests need, and runs these, the examples of its docstrings included; files
+# side by side.
 test_wheel() {
   local venv=build/python/venv wheel
   wheel=$(echo build/python/dist/*.whl)
   "$venv/bin/python" -m pip install -q --disable-pip-version-check "${wheel}[plots,test]"
-  "$venv/bin/python" -m pytest -q --doctest-modules --pyargs tests/python kopse
+  "$venv/bin/python" -m pytest -q -n "$(nproc)" --dist loadfile --doctest-modules --pyargs tests/python kopse
 }
