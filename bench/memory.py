@@ -5,8 +5,9 @@
     bench/memory.py                          all cells, by the algorithms below, from k-means++ and from random rows
     bench/memory.py --only stars lcdm-k500   those whose name begins like that
 
-Two iterations each, as all memory is taken by then. Prints predicted and measured peak (predicted_bytes and peak_bytes of
---stats) and by how much the first is off; what would take over a minute is stopped and told. Needs numpy (bench/run.py)."""
+Two iterations each, as all memory is taken by then, but to the end for those that may begin with leases later. Prints
+predicted and measured peak (predicted_bytes and peak_bytes of --stats) and by how much the first is off; what would take
+over a minute is stopped and told. Needs numpy (bench/run.py)."""
 
 import argparse
 import json
@@ -23,8 +24,9 @@ SECONDS = 60
 
 
 def fit(kopse, data, k, algorithm, init, stats):
-    """What --stats says of a fit of two iterations; None where it took too long, or was refused."""
-    command = [kopse, "fit", data, "-k", k, "-a", algorithm, "--init", init, "--max-iter", 2, "--threads", 1, "-q", "--stats", stats]
+    """What --stats says of a fit; None where it took too long, or was refused."""
+    most = ["--max-iter", 1000, "--time-limit", f"{SECONDS / 2}s"] if algorithm in ("auto", "frontier") else ["--max-iter", 2]
+    command = [kopse, "fit", data, "-k", k, "-a", algorithm, "--init", init, *most, "--threads", 1, "-q", "--stats", stats]
     stats.unlink(missing_ok=True)
     try:
         # By a shell, which is small: a process counts as its peak what the one was that it was forked from.
