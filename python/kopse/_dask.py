@@ -249,6 +249,7 @@ def _begin(name: str, job: Job, rows: Rows, weights: Weights, centers: list[byte
             _partitions.pop((worker.address, name), None)
 
     partition = _partitions[worker.address, name] = Partition(run, alive)
+    partition.start()  # it may end at once, and is then to be found
     return worker.address, partition.turn(0, None)
 
 

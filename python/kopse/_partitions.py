@@ -93,19 +93,22 @@ class Partition:
     """One of them. `alive` tells whether anybody may still ask it."""
 
     def __init__(self, run: Callable[..., Any], alive: Callable[[], bool] = lambda: True) -> None:
-        self.alive = alive
+        self.run, self.alive = run, alive
         self.closed = False
         self.number = 0  # of the last message
         self.last: Turn | None = None
         self.guard = threading.Lock()
         self.answers: queue.SimpleQueue[Answer] = queue.SimpleQueue()
         self.turns: queue.SimpleQueue[Turn] = queue.SimpleQueue()
-        # No daemon: the library must have left it before the interpreter ends. It looks up often enough.
-        threading.Thread(target=self._work, args=(run,), name="kopse-partition", daemon=False).start()
 
-    def _work(self, run: Callable[..., Any]) -> None:
+    def start(self) -> None:
+        """Begins its work."""
+        # No daemon: the library must have left it before the interpreter ends. It looks up often enough.
+        threading.Thread(target=self._work, name="kopse-partition", daemon=False).start()
+
+    def _work(self) -> None:
         try:
-            turn: Turn = "done", run(self._talk, self._look)
+            turn: Turn = "done", self.run(self._talk, self._look)
         except Closed:
             turn = "closed", None
         except Exception as error:
@@ -196,6 +199,8 @@ class Here(Transport):
         self.names = names
         self.number = 0
         self.partitions = [Partition(run) for run in runs]
+        for partition in self.partitions:
+            partition.start()
 
     def _turns(self) -> list[Turn]:
         turns = []

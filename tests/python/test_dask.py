@@ -436,23 +436,25 @@ def test_workers_in_this_process(rng):
 
 
 def test_nothing_is_left_on_workers(client, rng):
-    X = cut(rng.normal(size=(2000, 3)), 5).persist()
+    rows = rng.normal(size=(2000, 3))
+    rows[-1] = 0  # without a direction
+    X = cut(rows, 5).persist()
     wait(X)
     before = set().union(*client.has_what().values())
 
     def stop(iteration, record):
         raise KeyboardInterrupt
 
-    for settings in ({}, {"callback": stop}):
+    for settings, raised in (({}, None), ({"callback": stop}, KeyboardInterrupt), ({"spherical": True}, ValueError)):
         model = kopse.dask.KMeans(30, random_state=0).set_params(**settings)
-        if settings:
-            with pytest.raises(KeyboardInterrupt):
+        if raised:
+            with pytest.raises(raised):
                 model.fit(X)
         else:
             model.fit(X)
         deadline = time.monotonic() + 60
-        while running(client) or set().union(*client.has_what().values()) - before:
-            assert time.monotonic() < deadline, client.has_what()
+        while (left := (running(client), set().union(*client.has_what().values()) - before)) != (0, set()):
+            assert time.monotonic() < deadline, left
             time.sleep(0.1)
 
 
