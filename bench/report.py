@@ -271,7 +271,7 @@ def draw(found):
     sweeps = {name: [r for r in found if r.cell.sweep == name] for name in ("N", "d", "threads")}
     shape = lambda r, key: next(x[key] for x in r.records if key in x)
     axes = {"N": lambda r: shape(r, "n"), "d": lambda r: shape(r, "d"), "threads": lambda r: r.cell.threads}
-    grid("sweeps", [name for name in sweeps if sweeps[name]], None, lambda panel, name: sweep(panel, name, sweeps[name], axes[name]))
+    grid("sweeps", [name for name in sweeps if len(sweeps[name]) > 1], None, lambda panel, name: sweep(panel, name, sweeps[name], axes[name]))
 
 
 def grid(name, items, x, fill, y="ms an iteration"):
