@@ -143,9 +143,11 @@ def beside(plan, found):
                     "" if r.fewer(peer) else digits(r.figure(peer, "total") / r.figure("auto", "total"))]  # fmt: skip
             if ratio < 1:
                 lost.append(f"{r.cell.data} with k = {r.cell.k:,} ({label(peer)} takes {digits(100 * ratio)} % of `auto`'s time)")
-        rows.append(row + [""] * (8 - len(row)))
-    text = "### The fastest of the others\n\nTheir time an iteration over that of `auto`, and of kopse's best, the same iterations; and that of so many iterations as a whole,\ntrees included:\n\n"
-    text += table(["data", "k", "`auto`, ms", "kopse's best", "fastest of the others", "over `auto`", "over kopse's best", "whole"], rows)
+        rows.append(row)
+    text = "### The fastest of the others\n\nTheir time an iteration over that of `auto`, and of kopse's best, the same iterations; "
+    text += "and that of so many iterations as a whole,\ntrees included:\n\n"
+    head = ["data", "k", "`auto`, ms", "kopse's best", "fastest of the others", "over `auto`", "over kopse's best", "whole"]
+    text += table(head, [row + [""] * (len(head) - len(row)) for row in rows])
     return text + "\n" + ("Faster than `auto` are: " + "; ".join(lost) + "." if lost else "None is faster than `auto`.") + "\n\n"
 
 
@@ -271,7 +273,8 @@ def draw(found):
     sweeps = {name: [r for r in found if r.cell.sweep == name] for name in ("N", "d", "threads")}
     shape = lambda r, key: next(x[key] for x in r.records if key in x)
     axes = {"N": lambda r: shape(r, "n"), "d": lambda r: shape(r, "d"), "threads": lambda r: r.cell.threads}
-    grid("sweeps", [name for name in sweeps if len(sweeps[name]) > 1], None, lambda panel, name: sweep(panel, name, sweeps[name], axes[name]))
+    lines = [name for name in sweeps if len(sweeps[name]) > 1]
+    grid("sweeps", lines, None, lambda panel, name: sweep(panel, name, sweeps[name], axes[name]))
 
 
 def grid(name, items, x, fill, y="ms an iteration"):

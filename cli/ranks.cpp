@@ -7,6 +7,8 @@
 #include <bit>
 #include <charconv>
 #include <cstdlib>
+#include <optional>
+#include <span>
 #include <utility>
 
 #include <sched.h>
@@ -38,6 +40,19 @@ std::uint64_t hash_of(std::string_view text, std::uint64_t hash = 0x6b6f707365) 
   return hash;
 }
 
+template <class Texts> std::uint64_t hash_of_all(Texts const& texts) {
+  std::uint64_t hash = 0;
+  for (std::string_view const text : texts) hash = hash_of(text, hash_of("\n", hash));
+  return hash;
+}
+
+/// The first rank that says something else than rank 0, or none.
+std::optional<std::size_t> differing(std::vector<words> const& said) {
+  auto const one = std::find_if(said.begin(), said.end(), [&](words const& w) { return w != said[0]; });
+  if (one == said.end()) return {};
+  return static_cast<std::size_t>(one - said.begin());
+}
+
 /// As texts of words, a letter each: there is not much of it.
 words to_words(std::vector<std::string> const& texts) {
   words packed;
@@ -62,11 +77,10 @@ void add_new_texts(words const& packed, std::vector<std::string>& texts) {
 /// Throws error, for all, where files that should be the same have other numbers of rows for others.
 void expect_that_of_all(data_file const& data, index rows) {
   std::vector<words> const found = ranks().all({static_cast<std::uint64_t>(rows)});
-  for (std::size_t p = 0; p < found.size(); ++p)
-    if (found[p] != found[0])
-      throw error(fmt::format("{}: {} finds {} rows, expected {} as {} does: all must read the same files",
-                              data.name(), ranks().name(static_cast<index>(p)), found[p][0], found[0][0],
-                              ranks().name(0)));
+  if (auto const p = differing(found))
+    throw error(fmt::format("{}: {} finds {} rows, expected {} as {} does: all must read the same files",
+                            data.name(), ranks().name(static_cast<index>(*p)), found[*p][0], found[0][0],
+                            ranks().name(0)));
 }
 
 /// What is read at once is only kept where it stays on the disk.
@@ -85,8 +99,7 @@ table file_of_rank(data_file const& data, load_options const& how, std::vector<s
   data_file mine = data;
   mine.paths = {data.paths[static_cast<std::size_t>(ranks().part())]};
   table loaded = load_part(mine, how, notes);
-  std::uint64_t names = 0;
-  for (std::string const& name : loaded.names) names = hash_of(name, hash_of(",", names)) | 1;
+  std::uint64_t const names = loaded.names.empty() ? 0 : hash_of_all(loaded.names) | 1;
   bool floats = true;
   std::size_t named = data.paths.size(), at = 0;
   std::vector<words> const files =
@@ -160,13 +173,10 @@ void refuse_ranks(std::string_view command) {
 }
 
 void refuse_other_arguments(int argc, char const* const* argv) {
-  std::uint64_t hash = 0;
-  for (int i = 1; i < argc; ++i) hash = hash_of(argv[i], hash_of("\n", hash));
-  std::vector<words> const all = ranks().all({hash});
-  for (std::size_t p = 0; p < all.size(); ++p)
-    if (all[p] != all[0])
-      throw usage_error(fmt::format("{} was started with other arguments than {}, expected the same for all",
-                                    ranks().name(static_cast<index>(p)), ranks().name(0)));
+  std::span const all(argv, static_cast<std::size_t>(argc));
+  if (auto const p = differing(ranks().all({hash_of_all(all.subspan(std::min<std::size_t>(1, all.size())))})))
+    throw usage_error(fmt::format("{} was started with other arguments than {}, expected the same for all",
+                                  ranks().name(static_cast<index>(*p)), ranks().name(0)));
 }
 
 share load_share(data_file const& data, load_options const& how, std::vector<std::string>& notes) {
