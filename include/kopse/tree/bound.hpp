@@ -7,6 +7,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <vector>
 
 #include "kopse/kernels.hpp"
@@ -15,9 +16,30 @@
 
 namespace kopse {
 
+// Of so few dimensions that the corners stay in registers.
+template <index D, class Real, class Rows>
+void enclose_few(Rows const& rows, point_range range, Real* low, Real* high) {
+  std::array<Real, static_cast<std::size_t>(D)> least, most;
+  std::copy_n(rows.point(range.first), D, least.begin());
+  most = least;
+  for (index i = range.first + 1; i < range.last; ++i) {
+    Real const* const x = rows.point(i);
+    for (std::size_t j = 0; j < least.size(); ++j) {
+      least[j] = std::min(least[j], x[j]);
+      most[j] = std::max(most[j], x[j]);
+    }
+  }
+  std::copy_n(least.begin(), D, low);
+  std::copy_n(most.begin(), D, high);
+}
+
 /// The smallest box around the points of a range: its corners are written to low and high.
 template <class Real, class Rows>
 void enclose(Rows const& rows, point_range range, index d, Real* low, Real* high) {
+  if (d == 1) return enclose_few<1>(rows, range, low, high);
+  if (d == 2) return enclose_few<2>(rows, range, low, high);
+  if (d == 3) return enclose_few<3>(rows, range, low, high);
+  if (d == 4) return enclose_few<4>(rows, range, low, high);
   std::copy_n(rows.point(range.first), d, low);
   std::copy_n(rows.point(range.first), d, high);
   for (index i = range.first + 1; i < range.last; ++i) {

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <iterator>
 #include <limits>
@@ -82,16 +83,37 @@ public:
   }
 
 private:
+  // Sides are as unpredictable as coins, so nothing branches on them: it is written down who is on the wrong
+  // side, and then the first on the left changes places with the last on the right.
   template <class Side> index partition_block(point_range range, Side const& goes_left) {
-    auto [first, last] = range;
-    while (true) {
-      while (first < last && goes_left(point(first))) ++first;
-      while (first < last && !goes_left(point(last - 1))) --last;
-      if (first >= last) return first;
-      --last;
-      swap(first, last, 1);
-      ++first;
+    std::array<bool, block_points> left; // by place in the range
+    index middle = range.first;
+    for (index i = range.first; i < range.last; ++i) {
+      bool const side = goes_left(point(i));
+      left[static_cast<std::size_t>(i - range.first)] = side;
+      middle += side ? 1 : 0;
     }
+    constexpr index at_a_time = 64;
+    std::array<index, at_a_time> here, there;
+    std::size_t h = 0, heres = 0, t = 0, theres = 0;
+    for (index i = range.first, o = range.last; i < middle || h < heres;) {
+      if (h == heres) {
+        h = heres = 0;
+        for (index const end = std::min(middle, i + at_a_time); i < end; ++i) {
+          here[heres] = i;
+          heres += left[static_cast<std::size_t>(i - range.first)] ? 0 : 1;
+        }
+      }
+      if (t == theres) {
+        t = theres = 0;
+        for (index const end = std::max(middle, o - at_a_time); o > end; --o) {
+          there[theres] = o - 1;
+          theres += left[static_cast<std::size_t>(o - 1 - range.first)] ? 1 : 0;
+        }
+      }
+      for (; h < heres && t < theres; ++h, ++t) swap(here[h], there[t], 1);
+    }
+    return middle;
   }
 
   // Swaps the points of the ranges of one list with those of the other, in their order; both have as many.
