@@ -118,6 +118,7 @@ private:
     if (size > 8) refuse("found numbers of " + std::to_string(8 * size) + " bits" + taken_types);
     how_.kind = kind == H5T_FLOAT ? 'f' : truth || H5Tget_sign(*type_) != H5T_SGN_NONE ? 'i' : 'u';
     how_.item_size = kind == H5T_FLOAT && size <= 4 ? 4 : 8; // in memory, by HDF5
+    how_.narrow = kind != H5T_FLOAT && size <= 2;
   }
   /// Of two names, FALSE and TRUE: so h5py writes truth values.
   bool is_truth(H5T_class_t kind) const {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Conversion of numbers: float16 to float32, whole numbers to float64 (.bvecs: to float32), and only if no
-// value changes by it.
+// Conversion of numbers: float16 and whole numbers of 8 and 16 bits to float32, others to float64, and only
+// if no value changes by it.
 
 #include "io_numbers.hpp"
 

@@ -20,14 +20,15 @@ struct number_layout {
   std::size_t item_size = 4;  ///< bytes a number
   bool swapped = false;       ///< of the byte order this machine has not
   bool fortran_order = false; ///< column after column
-  bool narrow = false;        ///< whole numbers of 8 bits become float32
+  bool narrow = false;        ///< whole numbers of at most 16 bits, which are in memory as longer ones
   bool exact = false;         ///< nothing may follow the rows
   index rows = 0, cols = 0;
   std::size_t offset = 0; ///< where the first row begins
   std::size_t gap = 0;    ///< bytes before the numbers of each row: 0, or 4 that repeat the number of columns
 
   std::size_t row_bytes() const { return static_cast<std::size_t>(cols) * item_size + gap; }
-  bool float32() const { return (kind == 'f' && item_size <= 4) || narrow; }
+  /// Do all of its numbers fit into float32?
+  bool float32() const { return narrow || item_size <= (kind == 'f' ? 4 : 2); }
 };
 
 /// Number (i, j) of a block lies at start + i·row_step + j·column_step; row 0 of it is `first_row` of the

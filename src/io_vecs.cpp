@@ -31,7 +31,6 @@ number_layout layout_of(std::string const& path, std::string_view start, format 
   }
   how.kind = what == format::fvecs ? 'f' : what == format::bvecs ? 'u' : 'i';
   how.item_size = what == format::bvecs ? 1 : 4;
-  how.narrow = what == format::bvecs;
   how.swapped = big_machine;
   how.rows = no_end;
   return how;

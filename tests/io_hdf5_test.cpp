@@ -80,12 +80,12 @@ TEST_F(io_hdf5, types_and_orders) {
                                                          {"f8b", H5T_IEEE_F64BE, false},
                                                          {"f4", H5T_IEEE_F32LE, true},
                                                          {"f4b", H5T_IEEE_F32BE, true},
-                                                         {"i1", H5T_STD_I8LE, false},
-                                                         {"i2b", H5T_STD_I16BE, false},
+                                                         {"i1", H5T_STD_I8LE, true},
+                                                         {"i2b", H5T_STD_I16BE, true},
                                                          {"i4", H5T_STD_I32LE, false},
                                                          {"i8b", H5T_STD_I64BE, false},
-                                                         {"u1", H5T_STD_U8LE, false},
-                                                         {"u2", H5T_STD_U16LE, false},
+                                                         {"u1", H5T_STD_U8LE, true},
+                                                         {"u2", H5T_STD_U16LE, true},
                                                          {"u4b", H5T_STD_U32BE, false},
                                                          {"u8", H5T_STD_U64LE, false}}) {
     put(name, type, H5T_NATIVE_DOUBLE, {2, 3}, numbers);

@@ -59,7 +59,8 @@ struct load_options {
   bool in_float64 = false; ///< rows of float32, too
 };
 
-/// What files held: rows of float32 (where all are float16, float32 or .bvecs) or float64 (all else).
+/// What files held: rows of float32, where it holds all their numbers (those of float16, float32, and whole
+/// numbers of 8 and 16 bits), or float64.
 class table {
 public:
   using view_type = std::variant<matrix_view<double>, matrix_view<float>>;

@@ -20,7 +20,7 @@ NO_NUMBERS = (str, bytes, datetime.date, datetime.time, datetime.timedelta, np.d
 
 
 def as_rows(X: Any, name: str = "X") -> Rows:
-    """Rows × columns, C-ordered, aligned, float32 where X is, else float64. No copy unless one is needed.
+    """Rows × columns, C-ordered, aligned, float32 where that holds X's type, else float64. No copy unless one is needed.
 
     Raises
     ------
@@ -96,9 +96,14 @@ def from_lists(column: Any, name: str, label: Any = None) -> npt.NDArray[Any]:
 
 
 def to_float(array: npt.NDArray[Any]) -> Rows:
-    """float32 as it is, the rest as float64."""
+    """float32 as it is, whole numbers of 8 and 16 bits in it, the rest as float64."""
     with np.errstate(over="ignore"):  # of long doubles: to infinity, which the library refuses with its place
-        return array if array.dtype == np.float32 else array.astype(np.float64, copy=False)
+        return array.astype(np.float32 if array.dtype == np.float32 or is_small(array) else np.float64, copy=False)
+
+
+def is_small(X: Any) -> bool:
+    """Whether it is an array of whole numbers that float32 holds."""
+    return isinstance(X, np.ndarray) and X.dtype.kind in "biu" and X.dtype.itemsize <= 2
 
 
 def expect_numbers(X: Any, name: str) -> None:

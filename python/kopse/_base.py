@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Cluster
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from . import _core
-from ._arrays import Rows, as_centers, as_weights, compact, expect_numbers, refuse_masked, refuse_sparse, unfolded
+from ._arrays import Rows, as_centers, as_weights, compact, expect_numbers, is_small, refuse_masked, refuse_sparse, unfolded
 from ._functions import KMeansResult, on_sphere
 from ._settings import as_bool, threads
 from ._tree import Tree
@@ -88,7 +88,8 @@ class BaseClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         """
         rows = self._new_rows(X)
         distances = _core.distances(self._placed(rows, X), self._centers(rows), threads(self.n_jobs))
-        return distances.astype(np.float32, copy=False) if rows.dtype == np.float32 else distances
+        narrow = rows.dtype == np.float32 and not is_small(X)
+        return distances.astype(np.float32, copy=False) if narrow else distances
 
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Rows:
         """Fit, and transform the same rows.
@@ -140,8 +141,9 @@ class BaseClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         refuse_masked(X, "X")
         expect_numbers(X, "X")
         # Values are looked at later, by the library, which says where a bad one is: a long double that becomes infinity, too.
+        kinds = np.float32 if is_small(X) else [np.float64, np.float32]
         with np.errstate(over="ignore"):
-            rows = validate_data(self, X, reset=reset, dtype=[np.float64, np.float32], order="C", ensure_all_finite=False)
+            rows = validate_data(self, X, reset=reset, dtype=kinds, order="C", ensure_all_finite=False)
         return compact(rows)
 
     def _new_rows(self, X: Any) -> Rows:

@@ -209,12 +209,8 @@ def _client() -> Any:
 def _rows_of(block: Any, name: str) -> Rows:
     with named(name):
         if len(getattr(block, "shape", ())) == 2 and block.shape[0] == 0:
-            return no_rows(block, block.shape[1])
+            return to_float(np.empty(block.shape, block.dtype))
         return as_rows(block)
-
-
-def no_rows(like: Any, columns: int) -> Rows:
-    return to_float(np.empty((0, columns), np.float32 if like.dtype == np.float32 else np.float64))
 
 
 def _weights_of(part: Any, length: int, name: str) -> Weights:

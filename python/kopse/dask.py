@@ -31,7 +31,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from . import _core
 from . import _kmeans as one_place
 from ._arrays import Rows, as_centers
-from ._dask import Blocks, as_array, beside_tasks, named, no_rows
+from ._dask import Blocks, as_array, beside_tasks, named
 from ._functions import KMeansResult, result_of
 from ._partitions import Lost, Work
 from ._progress import Callback, Progress
@@ -110,7 +110,7 @@ class KMeans(one_place.KMeans, auto_wrap_output_keys=None):  # type: ignore[call
         ----------
         X : dask array of shape (n_samples, n_features), or dask data frame
             Its blocks of rows are the partitions; how many rows they have need not be known. float32 and float64 are
-            used as they are, all else is made float64. Anything else than a Dask collection is clustered here, as by
+            used as they are, whole numbers of 8 and 16 bits become float32, all else float64. Anything else than a Dask collection is clustered here, as by
             `kopse.KMeans`.
         y : ignored
         sample_weight : dask array or series, array-like of shape (n_samples,), float or None, default=None
@@ -246,7 +246,7 @@ def _predict(block: Any, model: one_place.KMeans, block_id: Any = None) -> npt.N
 
 def _transform(block: Any, model: one_place.KMeans, block_id: Any = None) -> Rows:
     if len(block) == 0:
-        return no_rows(block, len(model.cluster_centers_))
+        return np.empty((0, len(model.cluster_centers_)), np.float32 if block.dtype == np.float32 else np.float64)
     with _of_partition(block_id):
         return model.transform(block)
 

@@ -100,3 +100,21 @@ def test_results_own_their_memory(rng):
     assert (kept[0] == centers).all() and (kept[1] == labels).all()
     kept[0][0] = 7  # they can be written to
     kept[1][0] = 7
+
+
+@pytest.mark.parametrize("kind", [np.uint8, np.int8, np.uint16, np.int16, bool])
+def test_small_whole_numbers_are_float32(rng, kind):
+    """Half the memory; to the bits of float64, which is what comes out."""
+    X = (
+        rng.integers(0, 2, (500, 3)).astype(kind)
+        if kind is bool
+        else rng.integers(np.iinfo(kind).min, np.iinfo(kind).max, (500, 3), kind)
+    )
+    wide = X.astype(np.float64)
+    assert kopse.Tree(X).rows.dtype == np.float32 and (kopse.Tree(X).rows == wide).all()
+    for k in (3, 40):
+        model, other = (kopse.KMeans(min(k, len(np.unique(wide, axis=0))), random_state=0).fit(x) for x in (X, wide))
+        assert bits(model) == bits(other)
+        assert model.transform(X).dtype == np.float64 and (model.transform(X) == model.transform(wide)).all()
+        assert model.score(X) == model.score(wide)
+    assert kopse.Tree(X.astype(np.int32)).rows.dtype == np.float64

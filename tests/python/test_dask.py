@@ -166,10 +166,13 @@ def test_arrays_in_memory_are_as_ever(rng):
     assert kopse.dask.KMeans().get_params() == kopse.KMeans(init="k-means||").get_params()
 
 
-@pytest.mark.parametrize("kind", [np.int16, bool, object])
-def test_other_types_are_made_float64(place, rng, kind):
+@pytest.mark.parametrize("kind", [np.int16, np.int64, bool, object])
+def test_other_types(place, rng, kind):
     X = rng.integers(0, 2 if kind is bool else 50, (200, 3)).astype(kind)
-    same(kopse.dask.KMeans(4, random_state=0).fit(cut(X, 3)), kopse.KMeans(4, random_state=0, init="k-means||").fit(X))
+    model = kopse.dask.KMeans(4, random_state=0).fit(cut(X, 3))
+    same(model, kopse.KMeans(4, random_state=0, init="k-means||").fit(X.astype(float)))
+    lazy = model.transform(cut(X, 3))
+    assert lazy.dtype == lazy.compute().dtype == np.float64
 
 
 def test_weights(place, rng):
