@@ -87,9 +87,9 @@ class BaseClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
             float32 if X is, else float64.
         """
         rows = self._new_rows(X)
+        rows = rows.astype(np.float64) if is_small(X) else rows
         distances = _core.distances(self._placed(rows, X), self._centers(rows), threads(self.n_jobs))
-        narrow = rows.dtype == np.float32 and not is_small(X)
-        return distances.astype(np.float32, copy=False) if narrow else distances
+        return distances.astype(np.float32, copy=False) if rows.dtype == np.float32 else distances
 
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Rows:
         """Fit, and transform the same rows.
