@@ -152,15 +152,15 @@ private:
     if (std::ranges::empty(below)) {
       point_range const range = tree_->points(q);
       v.work.distances += range.size();
-      for (index i = range.first; i < range.last; ++i) {
-        double const d2 = square(tree_->point(i), x, tree_->dims());
-        double& old = d2_[static_cast<std::size_t>(i)];
-        if (d2 < old) {
-          v.nearer.push_back({tree_->row(i), old, d2});
-          if (Keep) old = d2;
-        }
-        remaining = std::max(remaining, old);
-      }
+      double* const squares = d2_.data() + range.first;
+      for_each_below(
+          range.size(), [&](index i) { return tree_->point(range.first + i); }, x, tree_->dims(),
+          [&](index i) { return squares[i]; },
+          [&](index i, double d2) {
+            v.nearer.push_back({tree_->row(range.first + i), squares[i], d2});
+            if (Keep) squares[i] = d2;
+          });
+      for (index i = 0; i < range.size(); ++i) remaining = std::max(remaining, squares[i]);
     } else {
       for (node_id const c : below) {
         look<Keep>(c, x, v);

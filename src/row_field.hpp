@@ -67,10 +67,10 @@ private:
       check_stop(stop_);
       std::vector<std::pair<index, double>> nearer;
       by_pages(points_.rows, first, last, [&](index a, index b) {
-        for (index i = a; i < b; ++i)
-          if (double const now = square(points_.rows.row(i), x, points_.dims());
-              now < d2_[static_cast<std::size_t>(i)])
-            nearer.emplace_back(i, now);
+        for_each_below(
+            b - a, [&](index i) { return points_.rows.row(a + i); }, x, points_.dims(),
+            [&](index i) { return d2_[static_cast<std::size_t>(a + i)]; },
+            [&](index i, double now) { nearer.emplace_back(a + i, now); });
       });
       std::lock_guard const lock(guard);
       work_.distances += last - first;
