@@ -62,6 +62,7 @@ OWN_POLICY = ("faiss/", "sklearn/", "sklearnex/", "geokmeans/")  # for empty clu
 SINGLE = ("faiss/", "geokmeans/")  # compute in float32, as scikit-learn does where data are
 ALIKE = 0.01  # by how much more inertia may be where centroids are not compared
 MEMORY_SHARE = 0.5  # of the machine's, that a program may take
+MOST_LINES = 100  # of a peer that has no line for each iteration: it tells of a dozen runs at most
 spent = [0.0]  # seconds of processor time of all programs so far
 
 
@@ -306,13 +307,18 @@ def run_kopse(job, name, iterations=None, start=None, empty="keep", fixed=False)
     def once(most):
         status, lines, _ = follow(command(most), job.threads, 10 * job.limit)
         check_status(name, status, lines)
+        return record(most, lines)
+
+    def record(most, lines):
+        if not stats.exists() or not centroids.exists():
+            raise NoTime("failed: it wrote nothing")
         return kopse_record(most, lines, json.loads(stats.read_text()), np.load(centroids))
 
     stats.unlink(missing_ok=True)
     if iterations is not None:
         return once(iterations)
     asked, lines, _ = follow_iterations(job, name, command, fixed)
-    results = [kopse_record(asked, lines, json.loads(stats.read_text()), np.load(centroids))]
+    results = [record(asked, lines)]
     while len(results) < REPEATS and sum(results[0]["trace"]) < SHORT:
         results.append(once(asked))
     return sorted(results, key=lambda result: sum(result["trace"]))[len(results) // 2]
@@ -354,8 +360,8 @@ def run_peer(job, name, fixed):
         begins = [at for at, (_, line) in enumerate(lines) if '"begin"' in line]
         main = lines[begins[0] : begins[1]] if len(begins) > 1 else lines[begins[0] :]  # before short runs are repeated
         ends = ends_of(main)
-        if not ends:
-            raise NoTime("told of no iteration")
+        if not ends or not out.exists():
+            raise NoTime("failed: it told of no iteration, or wrote nothing")
         result = times_of(ends, main[0][0]) | {"asked": asked, "iterations": len(ends)}
         if len(begins) > 1:
             one, total = json.loads(lines[-1][1])["result"]["first"], json.loads(lines[-1][1])["result"]["total"]
@@ -363,10 +369,12 @@ def run_peer(job, name, fixed):
         counted = [found[1] for _, line in main if (found := re.search(r"(\d+) distance calculations", line))]
         result["work"] = int(counted[-1]) / len(ends) if counted else None
     else:
-        status, lines, peak = follow(command(job.iterations), job.threads, 2 * job.limit)
+        status, lines, peak = follow(command(job.iterations), job.threads, 2 * job.limit, lambda lines: len(lines) > MOST_LINES)
         check_status(name, status, lines)
         if status is None:
             raise NoTime(f"> {job.limit:g} s")
+        if '"result"' not in (lines[-1][1] if lines else ""):
+            raise NoTime("failed: it ended without a result")
         told = json.loads(lines[-1][1])["result"]
         result = {"seconds": told["mean"], "first": told["first"], "total": told["total"], "iterations": told["done"],
                   "asked": told.get("asked", 1)}  # fmt: skip
