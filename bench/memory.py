@@ -43,6 +43,8 @@ def main():
     options = parser.parse_args()
     plan, cells = run.read_plan()
     cells = [c for c in cells if not c.sweep and (not options.only or any(c.name.startswith(only) for only in options.only))]
+    if not cells:
+        parser.error(f"no cell of bench/paper.toml begins with {' or '.join(options.only)}")
     off = []
     print(f"{'cell':<22}{'algorithm':<11}{'start':<12}{'predicted MiB':>14}{'measured':>10}{'off by':>9}")
     with tempfile.TemporaryDirectory() as folder:
