@@ -25,7 +25,6 @@ reported), and for data sets what their scripts need, in the Python that runs th
 import argparse
 import json
 import os
-import platform
 import signal
 import statistics
 import subprocess
@@ -215,19 +214,6 @@ def commit():
     return git.stdout.strip() or "unknown"
 
 
-def machine():
-    """Name, family and model, widest vectors, cores and memory: names of rented processors tell too little."""
-    lines = [line.split(":", 1) for line in Path("/proc/cpuinfo").read_text().splitlines() if ":" in line]
-    cpu = {key.strip(): value.strip() for key, value in reversed(lines)}
-    parts = [cpu.get("model name", platform.machine())]
-    if "cpu family" in cpu:
-        parts[0] += f" (family {cpu['cpu family']}, model {cpu['model']})"
-    flags = cpu.get("flags", "").split()
-    parts += [next((name for name, flag in (("AVX-512", "avx512f"), ("AVX2", "avx2")) if flag in flags), "no AVX2")] if flags else []
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
-    return ", ".join([*parts, f"{os.cpu_count()} cores", f"{memory:.0f} GiB"])
-
-
 def skipped(name, cell, records, every):
     """A record of what need not be run, or None: slow or faulty in a round before, or with fewer clusters."""
     before = [r for r in records if r["program"] == name]
@@ -330,8 +316,7 @@ def run_plan(options):
     for name in options.programs or []:
         if name not in known:
             sys.exit(f"no program {name} in these cells; there are {', '.join(known)}")
-    if options.programs:  # what they are compared with
-        cells = [cell for cell in cells if set(cell.names) & set(options.programs)]
+    cells = [cell for cell in cells if not options.programs or set(cell.names) & set(options.programs)]
     if options.estimate:
         return estimate(cells, results)
     results.mkdir(parents=True, exist_ok=True)
@@ -500,7 +485,7 @@ def main():
     options = arguments()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, stop)
-    options.commit, options.machine = commit(), machine()
+    options.commit, options.machine = commit(), programs.machine()
     if not Path(options.kopse).exists():
         sys.exit(f"no program {options.kopse}: cmake --preset release && cmake --build --preset release")
     if options.scale < 1:
