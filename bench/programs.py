@@ -18,7 +18,7 @@ of kopse's runs as short its own wall clock is taken, of the median of REPEATS. 
 trees and all other preparation included, but no reading of files; `total` is that of the whole run, likewise.
 
 A program that cannot do all iterations in LIMIT seconds does FEWER, or 1 where its first takes over LIMIT / FEWER; so says
-its record. One that does not end a single one has no time; set-up may take another LIMIT.
+its record. One that takes longer for a single one has no time; set-up may take another LIMIT.
 
 The centroids after the last iteration are compared with those of kopse's reference after as many, which must be the same
 bits for all of kopse's algorithms. `off` is the root of the mean squared distance from a centroid to kopse's, in units of
@@ -283,10 +283,10 @@ def follow_iterations(job, name, command_of, fixed):
         check_status(name, status, lines)
         if status is not None:
             return most, lines, peak
-        done = len(ends_of(lines))
-        if done == 0 or most == 1:
+        ends = ends_of(lines)
+        if len(ends) < 2 or most == 1 or ends[1] - ends[0] > job.limit:  # silent for longer, or a second one that took longer
             raise NoTime(f"> {job.limit:g} s")
-        most = FEWER if done >= FEWER and most > FEWER else 1
+        most = FEWER if len(ends) >= FEWER and most > FEWER else 1
 
 
 def times_of(ends, begin):
