@@ -24,7 +24,6 @@ reported), and for data sets what their scripts need, in the Python that runs th
 
 import argparse
 import json
-import os
 import signal
 import statistics
 import subprocess

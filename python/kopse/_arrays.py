@@ -98,7 +98,9 @@ def from_lists(column: Any, name: str, label: Any = None) -> npt.NDArray[Any]:
 def to_float(array: npt.NDArray[Any]) -> Rows:
     """float32 as it is, whole numbers of 8 and 16 bits in it, the rest as float64."""
     with np.errstate(over="ignore"):  # of long doubles: to infinity, which the library refuses with its place
-        return array.astype(np.float32 if array.dtype == np.float32 or is_small(array) else np.float64, copy=False)
+        if array.dtype == np.float32 or is_small(array):
+            return array.astype(np.float32, copy=False)
+        return array.astype(np.float64, copy=False)
 
 
 def is_small(X: Any) -> bool:

@@ -110,8 +110,8 @@ class KMeans(one_place.KMeans, auto_wrap_output_keys=None):  # type: ignore[call
         ----------
         X : dask array of shape (n_samples, n_features), or dask data frame
             Its blocks of rows are the partitions; how many rows they have need not be known. float32 and float64 are
-            used as they are, whole numbers of 8 and 16 bits become float32, all else float64. Anything else than a Dask collection is clustered here, as by
-            `kopse.KMeans`.
+            used as they are, whole numbers of 8 and 16 bits become float32, all else float64. Anything else than a Dask
+            collection is clustered here, as by `kopse.KMeans`.
         y : ignored
         sample_weight : dask array or series, array-like of shape (n_samples,), float or None, default=None
 
@@ -246,7 +246,8 @@ def _predict(block: Any, model: one_place.KMeans, block_id: Any = None) -> npt.N
 
 def _transform(block: Any, model: one_place.KMeans, block_id: Any = None) -> Rows:
     if len(block) == 0:
-        return np.empty((0, len(model.cluster_centers_)), np.float32 if block.dtype == np.float32 else np.float64)
+        shape = (0, len(model.cluster_centers_))
+        return np.empty(shape, np.float32) if block.dtype == np.float32 else np.empty(shape, np.float64)
     with _of_partition(block_id):
         return model.transform(block)
 
