@@ -8,10 +8,12 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "kopse/kmeans.hpp"
 #include "kopse/random.hpp"
+#include "squares.hpp"
 #include "targets.hpp"
 
 namespace kopse {
@@ -264,6 +266,27 @@ TEST(kernels, runs_are_the_same_with_any_instructions) {
       }
     }
   }
+}
+
+// Limits are some row's own d² (not below), those of other rows, 0 and infinite.
+TEST(for_each_below, finds_what_one_row_after_the_other_finds) {
+  for (index const d : {1, 3, 15, 16, 17, 32, 33, 100})
+    for (index const count : {0, 1, 3, 4, 5, 8, 31}) {
+      std::vector<double> const x = numbers(count * d, 7), c = numbers(d, 8);
+      std::vector<float> const narrow(x.begin(), x.end());
+      auto const row = [&](index i) { return narrow.data() + i * d; };
+      std::vector<double> limits;
+      for (index i = 0; i < count; ++i)
+        limits.push_back(i % 5 == 0   ? infinity
+                         : i % 5 == 1 ? 0
+                                      : kopse::square(row(i % 5 == 2 ? i : (i * 7) % count), c.data(), d));
+      auto const limit = [&](index i) { return limits[static_cast<std::size_t>(i)]; };
+      std::vector<std::pair<index, double>> found, expected;
+      for_each_below(count, row, c.data(), d, limit, [&](index i, double d2) { found.emplace_back(i, d2); });
+      for (index i = 0; i < count; ++i)
+        if (double const d2 = kopse::square(row(i), c.data(), d); d2 < limit(i)) expected.emplace_back(i, d2);
+      EXPECT_EQ(found, expected) << d << " columns, " << count << " rows";
+    }
 }
 
 } // namespace
