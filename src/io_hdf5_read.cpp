@@ -117,8 +117,7 @@ private:
       refuse(std::string("found ") + name_of(kind) + taken_types);
     if (size > 8) refuse("found numbers of " + std::to_string(8 * size) + " bits" + taken_types);
     how_.kind = kind == H5T_FLOAT ? 'f' : truth || H5Tget_sign(*type_) != H5T_SGN_NONE ? 'i' : 'u';
-    how_.item_size = kind == H5T_FLOAT && size <= 4 ? 4 : 8; // in memory, by HDF5
-    how_.narrow = kind != H5T_FLOAT && size <= 2;
+    how_.item_size = kind == H5T_FLOAT ? (size <= 4 ? 4 : 8) : size <= 2 ? 2 : 8; // in memory, by HDF5
   }
   /// Of two names, FALSE and TRUE: so h5py writes truth values.
   bool is_truth(H5T_class_t kind) const {
@@ -232,6 +231,7 @@ private:
 
   hid_t memory_type() const {
     if (how_.kind == 'f') return how_.item_size == 4 ? H5T_NATIVE_FLOAT : H5T_NATIVE_DOUBLE;
+    if (how_.item_size == 2) return how_.kind == 'i' ? H5T_NATIVE_INT16 : H5T_NATIVE_UINT16;
     return how_.kind == 'i' ? H5T_NATIVE_INT64 : H5T_NATIVE_UINT64;
   }
 

@@ -20,7 +20,6 @@ struct number_layout {
   std::size_t item_size = 4;  ///< bytes a number
   bool swapped = false;       ///< of the byte order this machine has not
   bool fortran_order = false; ///< column after column
-  bool narrow = false;        ///< whole numbers of at most 16 bits, which are in memory as longer ones
   bool exact = false;         ///< nothing may follow the rows
   index rows = 0, cols = 0;
   std::size_t offset = 0; ///< where the first row begins
@@ -28,7 +27,7 @@ struct number_layout {
 
   std::size_t row_bytes() const { return static_cast<std::size_t>(cols) * item_size + gap; }
   /// Do all of its numbers fit into float32?
-  bool float32() const { return narrow || item_size <= (kind == 'f' ? 4 : 2); }
+  bool float32() const { return item_size <= (kind == 'f' ? 4 : 2); }
 };
 
 /// Number (i, j) of a block lies at start + i·row_step + j·column_step; row 0 of it is `first_row` of the
