@@ -64,15 +64,20 @@ class Cell:
     sweep: str | None = None
 
     @property
+    def reference(self):
+        """The program that all others are compared with."""
+        return next(name for name in self.names if name != "seed")
+
+    @property
     def name(self):
         part = f"-n{self.rows}" if self.sweep == "N" else ""
         several = f"-t{self.threads}" if self.sweep == "threads" else ""
         return f"{self.data}{part}-k{self.k}{several}" + (f"-{self.sweep}" if self.sweep == "d" else "")
 
 
-def read_plan(path=ROOT / "bench" / "paper.toml"):
-    """bench/paper.toml, and its cells, those of the sweeps last."""
-    plan = tomllib.loads(path.read_text())
+def read_plan(only=None):
+    """bench/paper.toml, and its cells, or those whose name begins like one of `only`; those of the sweeps last."""
+    plan = tomllib.loads((ROOT / "bench" / "paper.toml").read_text())
     names = ("seed", *plan["kopse"], *plan["peers"])
     cells = []
     for entry in plan["cell"]:
@@ -84,6 +89,9 @@ def read_plan(path=ROOT / "bench" / "paper.toml"):
                 for threads in entry.get("threads", [1]):
                     cells.append(Cell(data, entry["k"], entry["iterations"], entry["rounds"], tuple(entry["programs"]), n,
                                       threads, entry["name"]))  # fmt: skip
+    cells = [cell for cell in cells if not only or cell.name.startswith(tuple(only))]
+    if not cells:
+        sys.exit(f"no cell of bench/paper.toml begins with {' or '.join(only)}")
     return plan, cells
 
 
@@ -205,7 +213,7 @@ def open_round(options, cell, number, data, folder):
     if done.returncode != 0:
         sys.exit(f"{cell.name}: no start: {done.stderr.strip()}")
     job = Job(data, cell.k, start, cell.iterations, cell.threads, options.limit, options.kopse, options.python, folder, number)
-    return Round(job, next(name for name in cell.names if name != "seed"))
+    return Round(job, cell.reference)
 
 
 def commit():
@@ -230,17 +238,14 @@ def skipped(name, cell, records, every):
 def missing(options, cell, number, records):
     """What a round lacks, in its order."""
     names = [name for name in cell.names if not options.programs or name in options.programs]
-    reference = next(name for name in cell.names if name != "seed")
     shift = number % len(names)
     order = names[shift:] + names[:shift]
-    if number == 0 and reference in order:  # tells the number of columns
-        order = [reference, *(name for name in order if name != reference)]
+    order.sort(key=lambda name: number == 0 and name != cell.reference)  # that one tells the number of columns
     return [name for name in order if not any((r["program"], r["round"]) == (name, number) for r in records)]
 
 
 def measure(options, cell, data, folder, records, every, keep):
     """Runs what a cell lacks; keep(record) is called for each as soon as it is there."""
-    reference = next(name for name in cell.names if name != "seed")
     for number in range(cell.rounds):
         current = None
         for name in missing(options, cell, number, records):
@@ -251,7 +256,7 @@ def measure(options, cell, data, folder, records, every, keep):
                 current = current or open_round(options, cell, number, data, folder)
                 asked = next((r["asked"] for r in records if r["program"] == name and "asked" in r), None)
                 record = current.record(name, asked, most_for(name, cell, every))
-            whole = number == 0 or name == reference
+            whole = number == 0 or name == cell.reference
             record = {"program": name, "round": number, **kept(record, whole), "commit": options.commit,
                       "machine": options.machine}  # fmt: skip
             records.append(record)
@@ -306,15 +311,11 @@ def scaled(cell, options, rows):
 
 
 def run_plan(options):
-    plan, cells = read_plan()
+    plan, cells = read_plan(options.only)
     results = options.results or results_folder(options.scale)
-    cells = [cell for cell in cells if not options.only or any(cell.name.startswith(only) for only in options.only)]
-    if not cells:
-        sys.exit(f"no cell of bench/paper.toml begins with {' or '.join(options.only)}")
     known = dict.fromkeys(name for cell in cells for name in cell.names)
-    for name in options.programs or []:
-        if name not in known:
-            sys.exit(f"no program {name} in these cells; there are {', '.join(known)}")
+    if unknown := set(options.programs or []) - known.keys():
+        sys.exit(f"no program {' or '.join(sorted(unknown))} in these cells; there are {', '.join(known)}")
     cells = [cell for cell in cells if not options.programs or set(cell.names) & set(options.programs)]
     if options.estimate:
         return estimate(cells, results)
