@@ -16,7 +16,7 @@ namespace kopse {
 
 struct only_nearest {
   // The place of the least lo2, or m if it stands twice.
-  static index choose(double const* lo2, double const*, index m, double) {
+  static index choose(double const* lo2, index m) {
     double const* const least = std::min_element(lo2, lo2 + m);
     return std::find(least + 1, lo2 + m, *least) == lo2 + m ? least - lo2 : m;
   }

@@ -67,7 +67,7 @@ protected:
   // All of q, its points at most u from j and `gap` farther from all others.
   void own(node_id q, label j, list const& left) {
     step_.give(mine.changes, q, j);
-    double const u = slack_.upper(left.chosen2.hi);
+    double const u = slack_.upper(left.chosen_hi2);
     auto const [shell, length] = step_.choose(j, u, std::min(left.gap, longest_lease));
     step_.nodes_[at(q)] = {cluster_clocks::of(j, shell), clocks_.end(j, shell, slack_.lease(u, length))};
     ++mine.work[prune_rule::owned_node];

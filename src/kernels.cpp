@@ -13,14 +13,15 @@
 #include <array>
 #include <limits>
 namespace kopse {
-// For each set of lanes: their numbers, and behind them those of the others.
+// For each set of lanes: their numbers, and behind them those of the others; of both halves of each.
 inline constexpr auto kept_first = [] {
-  std::array<std::array<std::int64_t, lanes>, std::size_t{1} << lanes> order{};
+  std::array<std::array<std::int32_t, 2 * lanes>, std::size_t{1} << lanes> order{};
   for (std::size_t bits = 0; bits < order.size(); ++bits) {
     std::size_t next = 0;
     for (std::size_t const stays : {1, 0})
       for (std::size_t i = 0; i < lanes; ++i)
-        if ((bits >> i & 1) == stays) order[bits][next++] = static_cast<std::int64_t>(i);
+        if ((bits >> i & 1) == stays)
+          for (std::size_t half : {0, 1}) order[bits][next++] = static_cast<std::int32_t>(2 * i + half);
   }
   return order;
 }();
@@ -64,23 +65,107 @@ void box_distances_of(Real const* low, Real const* high, index d, double const* 
   });
 }
 
+// The least of m > 0 numbers.
+double least(double const* values, index m) {
+  wide const t;
+  index const width = static_cast<index>(hn::Lanes(t));
+  double result = values[0];
+  index i = 0;
+  if (m >= width) {
+    auto all = hn::LoadU(t, values);
+    for (i = width; i + width <= m; i += width) all = hn::Min(all, hn::LoadU(t, values + i));
+    result = hn::GetLane(hn::MinOfLanes(t, all));
+  }
+  for (; i < m; ++i) result = values[i] < result ? values[i] : result;
+  return result;
+}
+
+// Calls f with the dimensions as a constant, or 0 where they are many.
+template <class F> HWY_INLINE auto with_dims(index d, F const& f) {
+  switch (d) {
+  case 1:
+    return f(std::integral_constant<index, 1>());
+  case 2:
+    return f(std::integral_constant<index, 2>());
+  case 3:
+    return f(std::integral_constant<index, 3>());
+  case 4:
+    return f(std::integral_constant<index, 4>());
+  default:
+    return f(std::integral_constant<index, 0>());
+  }
+}
+
+// Largest computed d² from a box to points.
+template <index D, class Real>
+void farthest_of_box(Real const* low, Real const* high, index dims, double const* x, index m, index stride,
+                     double relative, double subnormal, double* hi2) {
+  wide const t;
+  index const d = D == 0 ? dims : D, width = static_cast<index>(hn::Lanes(t));
+  auto const more = hn::Set(t, 1 + relative), most = hn::Set(t, subnormal);
+  for (index i = 0; i < m; i += width) {
+    auto hi = hn::Zero(t);
+    for (index j = 0; j < d; ++j) {
+      auto const xj = hn::LoadU(t, x + j * stride + i);
+      auto const span = hn::Min(hn::Sub(xj, hn::Set(t, static_cast<double>(high[j]))),
+                                hn::Sub(hn::Set(t, static_cast<double>(low[j])), xj));
+      hi = hn::Add(hi, hn::Mul(span, span));
+    }
+    hn::StoreU(hn::Add(hn::Mul(hi, more), most), t, hi2 + i);
+  }
+}
+
+template <class Real>
+nearest_column nearest_to_box_of(Real const* low, Real const* high, index d, double const* x, index m,
+                                 index stride, double relative, double subnormal, double* hi2) {
+  with_dims(d, [&](auto dims) HWY_ATTR {
+    farthest_of_box<decltype(dims)::value>(low, high, d, x, m, stride, relative, subnormal, hi2);
+  });
+  wide const t;
+  index const width = static_cast<index>(hn::Lanes(t));
+  double const nearest = least(hi2, m);
+  auto const wanted = hn::Set(t, nearest);
+  for (index i = 0; i < m; i += width)
+    if (auto const at = hn::FindFirstTrue(t, hn::Eq(hn::LoadU(t, hi2 + i), wanted)); at >= 0)
+      return {nearest, i + static_cast<index>(at)};
+  return {hi2[0], 0}; // no number at all
+}
+
+// With g = far − near the difference of the squares is g·g − 2·g·(p − near), in each dimension least where
+// g·(p − near) is largest.
+template <index D, class Real>
+void box_leads_in(Real const* low, Real const* high, index dims, double const* near, double const* far,
+                  index m, index stride, double near_hi2, double relative, double subnormal, double* out) {
+  index const d = D == 0 ? dims : D;
+  double corner2 = 0; // the farthest of the box from near
+  std::array<double, D == 0 ? 1 : D> lows, highs;
+  for (index j = 0; j < d; ++j) {
+    double const l = static_cast<double>(low[j]) - near[j], h = static_cast<double>(high[j]) - near[j];
+    corner2 += HWY_MAX(l * l, h * h);
+    if constexpr (D != 0) lows[j] = 2 * l, highs[j] = 2 * h;
+  }
+  for_each_vector(m, [&](auto t, index i) HWY_ATTR {
+    auto least = hn::Zero(t), squares = hn::Zero(t);
+    for (index j = 0; j < d; ++j) {
+      double const to_low = D != 0 ? lows[j] : 2 * (static_cast<double>(low[j]) - near[j]),
+                   to_high = D != 0 ? highs[j] : 2 * (static_cast<double>(high[j]) - near[j]);
+      auto const g = hn::Sub(hn::LoadU(t, far + j * stride + i), hn::Set(t, near[j]));
+      auto const g2 = hn::Mul(g, g);
+      least = hn::Add(least,
+                      hn::Sub(g2, hn::Max(hn::Mul(g, hn::Set(t, to_low)), hn::Mul(g, hn::Set(t, to_high)))));
+      squares = hn::Add(squares, g2);
+    }
+    auto const magnitude = hn::Add(hn::Add(squares, squares), hn::Set(t, near_hi2 + corner2));
+    auto const margin = hn::Add(hn::Mul(magnitude, hn::Set(t, 4 * relative)), hn::Set(t, subnormal));
+    hn::StoreU(hn::Sub(least, margin), t, out + i);
+  });
+}
 template <class Real>
 void box_leads_of(Real const* low, Real const* high, index d, double const* near, double const* far, index m,
                   index stride, double near_hi2, double relative, double subnormal, double* out) {
-  for_each_vector(m, [&](auto t, index i) HWY_ATTR {
-    auto least = hn::Zero(t), squares = hn::Set(t, near_hi2);
-    for (index j = 0; j < d; ++j) {
-      double const l = static_cast<double>(low[j]), h = static_cast<double>(high[j]);
-      auto const low_near = hn::Set(t, (l - near[j]) * (l - near[j])),
-                 high_near = hn::Set(t, (h - near[j]) * (h - near[j]));
-      auto const c = hn::LoadU(t, far + j * stride + i);
-      auto const from_low = hn::Sub(hn::Set(t, l), c), from_high = hn::Sub(hn::Set(t, h), c);
-      auto const low_far = hn::Mul(from_low, from_low), high_far = hn::Mul(from_high, from_high);
-      least = hn::Add(least, hn::Min(hn::Sub(low_far, low_near), hn::Sub(high_far, high_near)));
-      squares = hn::Add(squares, hn::Add(hn::Add(low_far, low_near), hn::Add(high_far, high_near)));
-    }
-    auto const margin = hn::Add(hn::Mul(squares, hn::Set(t, 4 * relative)), hn::Set(t, subnormal));
-    hn::StoreU(hn::Sub(least, margin), t, out + i);
+  with_dims(d, [&](auto dims) HWY_ATTR {
+    box_leads_in<decltype(dims)::value>(low, high, d, near, far, m, stride, near_hi2, relative, subnormal,
+                                        out);
   });
 }
 
@@ -156,6 +241,14 @@ void box_distances_d(double const* low, double const* high, index d, double cons
                      double relative, double subnormal, double* lo2, double* hi2) {
   box_distances_of(low, high, d, x, m, stride, relative, subnormal, lo2, hi2);
 }
+nearest_column nearest_to_box_f(float const* low, float const* high, index d, double const* x, index m,
+                                index stride, double relative, double subnormal, double* hi2) {
+  return nearest_to_box_of(low, high, d, x, m, stride, relative, subnormal, hi2);
+}
+nearest_column nearest_to_box_d(double const* low, double const* high, index d, double const* x, index m,
+                                index stride, double relative, double subnormal, double* hi2) {
+  return nearest_to_box_of(low, high, d, x, m, stride, relative, subnormal, hi2);
+}
 void box_leads_f(float const* low, float const* high, index d, double const* near, double const* far, index m,
                  index stride, double near_hi2, double relative, double subnormal, double* out) {
   box_leads_of(low, high, d, near, far, m, stride, near_hi2, relative, subnormal, out);
@@ -171,18 +264,15 @@ void squares_d(double const* x, index d, double const* c, index m, index stride,
   squares_of(x, d, c, m, stride, out);
 }
 
-double least(double const* values, index m) {
-  wide const t;
-  index const width = static_cast<index>(hn::Lanes(t));
-  double result = values[0];
-  index i = 0;
-  if (m >= width) {
-    auto all = hn::LoadU(t, values);
-    for (i = width; i + width <= m; i += width) all = hn::Min(all, hn::LoadU(t, values + i));
-    result = hn::GetLane(hn::MinOfLanes(t, all));
-  }
-  for (; i < m; ++i) result = values[i] < result ? values[i] : result;
-  return result;
+// What stays in front, by the bits of the lanes that do.
+template <class V> HWY_INLINE V in_front(V v, [[maybe_unused]] std::uint8_t stay) {
+#if HWY_TARGET == HWY_SCALAR
+  return v;
+#else
+  hn::Repartition<float, wide> const halves; // their numbers need no conversion
+  return hn::BitCast(wide(), hn::TableLookupLanes(hn::BitCast(halves, v),
+                                                  hn::SetTableIndices(halves, kept_first[stay].data())));
+#endif
 }
 
 kept_columns keep(double limit, double const* values, index m, index rows, double const* x, index stride,
@@ -199,11 +289,8 @@ kept_columns keep(double limit, double const* values, index m, index rows, doubl
     dropped = hn::Min(dropped, hn::IfThenElse(hn::And(above, inside), value, infinite));
     std::uint8_t bits[8] = {};
     hn::StoreMaskBits(t, stays, bits);
-    auto const order = hn::SetTableIndices(t, kept_first[bits[0]].data());
-    for (index j = 0; j < rows; ++j) { // read before it is written over: count <= i
-      auto const row = hn::TableLookupLanes(hn::LoadU(t, x + j * stride + i), order);
-      hn::StoreU(row, t, to + j * to_stride + count);
-    }
+    for (index j = 0; j < rows; ++j) // read before it is written over: count <= i
+      hn::StoreU(in_front(hn::LoadU(t, x + j * stride + i), bits[0]), t, to + j * to_stride + count);
     count += static_cast<index>(hn::CountTrue(t, stays));
   }
   // clang's minimum of lanes is at most the largest finite number.
@@ -294,6 +381,8 @@ namespace kopse {
 namespace {
 HWY_EXPORT(box_distances_f);
 HWY_EXPORT(box_distances_d);
+HWY_EXPORT(nearest_to_box_f);
+HWY_EXPORT(nearest_to_box_d);
 HWY_EXPORT(box_leads_f);
 HWY_EXPORT(box_leads_d);
 HWY_EXPORT(squares_f);
@@ -313,6 +402,14 @@ void box_distances(double const* low, double const* high, index d, double const*
                    slack const& s, double* lo2, double* hi2) {
   HWY_DYNAMIC_DISPATCH(box_distances_d)
   (low, high, d, x, m, stride, s.relative(), s.subnormal(), lo2, hi2);
+}
+nearest_column nearest_to_box(float const* low, float const* high, index d, double const* x, index m,
+                              index stride, slack const& s, double* hi2) {
+  return HWY_DYNAMIC_DISPATCH(nearest_to_box_f)(low, high, d, x, m, stride, s.relative(), s.subnormal(), hi2);
+}
+nearest_column nearest_to_box(double const* low, double const* high, index d, double const* x, index m,
+                              index stride, slack const& s, double* hi2) {
+  return HWY_DYNAMIC_DISPATCH(nearest_to_box_d)(low, high, d, x, m, stride, s.relative(), s.subnormal(), hi2);
 }
 void box_leads(float const* low, float const* high, index d, double const* near, double const* far, index m,
                index stride, double near_hi2, slack const& s, double* out) {

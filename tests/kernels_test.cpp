@@ -104,6 +104,36 @@ TEST(kernels, distances_to_boxes) {
   });
 }
 
+TEST(kernels, nearest_to_boxes) {
+  for_each_target([] {
+    for_each_trial([](trial const& t) {
+      slack const s(t.d);
+      auto lo2 = outputs(t.m), hi2 = outputs(t.m), found = outputs(padded(t.m));
+      box_distances(t.low.data(), t.high.data(), t.d, t.x.data(), t.m, t.stride, s, lo2.data(), hi2.data());
+      nearest_column const nearest =
+          nearest_to_box(t.low.data(), t.high.data(), t.d, t.x.data(), t.m, t.stride, s, found.data());
+      auto const least = std::min_element(hi2.begin(), hi2.begin() + t.m);
+      EXPECT_EQ(nearest.hi2, *least);
+      EXPECT_EQ(nearest.which, least - hi2.begin());
+      EXPECT_EQ(found.back(), untouched);
+    });
+  });
+}
+
+TEST(kernels, nearest_to_boxes_out_of_range) { // squares overflow for all
+  for_each_target([] {
+    slack const s(1);
+    std::vector<double> const x(16, 1e200), low{0}, high{1};
+    for (index m = 1; m <= 16; ++m) {
+      auto found = outputs(padded(m));
+      nearest_column const nearest =
+          nearest_to_box(low.data(), high.data(), 1, x.data(), m, 16, s, found.data());
+      EXPECT_EQ(nearest.hi2, infinity);
+      EXPECT_EQ(nearest.which, 0);
+    }
+  });
+}
+
 TEST(kernels, leads_over_boxes) {
   for_each_target([] {
     for_each_trial([](trial const& t) {
@@ -113,15 +143,15 @@ TEST(kernels, leads_over_boxes) {
       box_leads(t.low.data(), t.high.data(), t.d, near.data(), t.x.data(), t.m, t.stride, 3.5, s,
                 leads.data());
       for (index i = 0; i < t.m; ++i) {
-        double least = 0, squares = 3.5;
+        double least = 0, squares = 0, corner2 = 0;
         for (std::size_t j = 0; j < near.size(); ++j) {
-          double const c = t.at(i, static_cast<index>(j));
-          double const low_near = square(t.low[j] - near[j]), high_near = square(t.high[j] - near[j]),
-                       low_far = square(t.low[j] - c), high_far = square(t.high[j] - c);
-          least += std::min(low_far - low_near, high_far - high_near);
-          squares += (low_far + low_near) + (high_far + high_near);
+          double const g = t.at(i, static_cast<index>(j)) - near[j], low = t.low[j] - near[j],
+                       high = t.high[j] - near[j];
+          least += square(g) - std::max(g * (2 * low), g * (2 * high));
+          squares += square(g);
+          corner2 += std::max(square(low), square(high));
         }
-        EXPECT_EQ(leads[static_cast<std::size_t>(i)], least - (4 * s.relative() * squares + s.subnormal()));
+        EXPECT_EQ(leads[static_cast<std::size_t>(i)], least - s.of_squares(3.5 + corner2, 2 * squares));
       }
       EXPECT_EQ(leads.back(), untouched);
     });

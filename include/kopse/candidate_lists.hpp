@@ -102,12 +102,9 @@ private:
   float_screen::scratch room_;
 };
 
-/// The candidate that the others are tested against: the nearest to the node as a whole.
-struct least_largest {
-  static index choose(double const*, double const* hi2, index m, double least_hi2) {
-    return std::find(hi2, hi2 + m, least_hi2) - hi2;
-  }
-};
+/// The candidate that the others are tested against: the nearest to the node as a whole. What is farther from
+/// all of the node than that is beyond its bisector, too.
+struct least_largest {};
 
 template <space_tree Tree, class Choice> class candidate_lists {
 public:
@@ -120,7 +117,7 @@ public:
     index m = 0, stride = 0;
     double gap = infinity;
     label chosen = -1;                // or none was
-    interval chosen2{0, infinity};    // computed d² from it to any point of the node
+    double chosen_hi2 = infinity;     // computed d² from it to any point of the node is at most this
     double beyond2 = infinity;        // none off the list is nearer than this to any point of the node,
     double lead = infinity;           // or its d² exceeds that of the point's owner by at least this
     double others2(double d2) const { // at least; d2 is that of the owner, or less
@@ -157,40 +154,32 @@ public:
 
   /// Those of the list that may own a point of q, on top of it.
   list filter(node_id q, list const& all, work_counters& work) {
-    if (std::ssize(lo2_) < all.stride)
+    if (std::ssize(hi2_) < all.stride)
       for (std::vector<double>* const v : {&lo2_, &hi2_, &leads_})
         v->resize(static_cast<std::size_t>(all.stride));
     list left = above(all);
-    double* const lo2 = lo2_.data();
-    distances_to(tree_, q, row(all, 0), padded(all.m), all.stride, lo2, hi2_.data());
-    work.node_scores += all.m;
-    double const upper2 = least_of(hi2_.data(), all.m);
-    index const chosen = Choice::choose(lo2, hi2_.data(), all.m, upper2); // or none
-    if (chosen < all.m) left.chosen = name(all, chosen);
-    // Farther than another candidate's farthest point over the whole node: not the owner of any point. Never
-    // when equal. If that other one was chosen, all these are beyond its bisector, too: not done where it
-    // would spare the second test little.
-    reach const r = reach_of(all, upper2);
     list const* rest = &all;
-    if (all.m == 1 || left.chosen < 0 || hi2_[static_cast<std::size_t>(chosen)] > upper2
-        || count_at_most(r.limit2, lo2, all.m) < all.m - all.m / 8) {
-      double const low2 = keep(r.limit2, lo2, all, left);
-      left.beyond2 = std::min(left.beyond2, low2);
-      if (margins_ != nullptr && low2 < infinity) left.gap = std::min(left.gap, slack_.lower(low2) - r.u);
+    work.node_scores += all.m;
+    if constexpr (std::same_as<Choice, least_largest>) {
+      nearest_column const nearest = nearest_to(tree_, q, row(all, 0), all.m, all.stride, hi2_.data());
+      left.chosen = name(all, nearest.which);
+      left.chosen_hi2 = nearest.hi2;
+    } else if (choose(q, all, left)) {
       rest = &left;
     }
     index const nearer = rest->m;
-    if (left.chosen >= 0) {
-      left.chosen2 = {lo2[chosen], hi2_[static_cast<std::size_t>(chosen)]};
-      if (nearer > 1) {
-        // Nor is what lies beyond the chosen one's bisector; itself it leads by nothing.
-        leads_of(tree_, q, centroids_.row(left.chosen), row(*rest, 0), padded(nearer), rest->stride,
-                 left.chosen2.hi, leads_.data());
-        work.node_scores += nearer - 1;
-        double const lead = keep(r.lead, leads_.data(), *rest, left);
-        left.lead = std::min(left.lead, lead);
-        if (margins_ != nullptr && lead < infinity) left.gap = std::min(left.gap, gap_of(lead, r.u));
-      }
+    if (left.chosen >= 0 && all.m == 1) {
+      left.m = 1;
+    } else if (left.chosen >= 0 && nearer > 1) {
+      // What lies beyond the chosen one's bisector, for the whole node, owns no point of it; itself it leads
+      // by nothing.
+      reach const r = reach_of(all, left.chosen_hi2);
+      leads_of(tree_, q, centroids_.row(left.chosen), row(*rest, 0), padded(nearer), rest->stride,
+               left.chosen_hi2, leads_.data());
+      work.node_scores += nearer - 1;
+      double const lead = keep(r.lead, leads_.data(), *rest, left);
+      left.lead = std::min(left.lead, lead);
+      if (margins_ != nullptr && lead < infinity) left.gap = std::min(left.gap, gap_of(lead, r.u));
     }
     work[prune_rule::score] += all.m - nearer;
     work[prune_rule::bisector] += nearer - left.m;
@@ -218,23 +207,35 @@ public:
   double const* coordinates(list const& l) const { return stack_.data() + l.first; }
 
 private:
-  // How far the nearest candidate may be, and what is beyond that and the margin.
+  // How far the nearest candidate may be, and what leads it by more than the margin.
   struct reach {
-    double u, limit2, lead;
+    double u, lead;
   };
 
   reach reach_of(list const& all, double upper2) {
-    if (margins_ == nullptr) return {infinity, upper2, 0};
+    if (margins_ == nullptr) return {infinity, 0};
     double const u = slack_.upper(upper2), margin = -least_of(row(all, tree_.dims() + 1), all.m);
-    return {u, slack_.squared(u + margin), slack_.up(margin * (2 * u + margin))};
+    return {u, slack_.up(margin * (2 * u + margin))};
+  }
+  // The choice by the distances of all. What is farther than another candidate's farthest point over the
+  // whole node is not the owner of any point, never when equal; if that other one is chosen, all these are
+  // beyond its bisector, too. True if such a one is off the list now.
+  bool choose(node_id q, list const& all, list& left) {
+    distances_to(tree_, q, row(all, 0), padded(all.m), all.stride, lo2_.data(), hi2_.data());
+    double const upper2 = least_of(hi2_.data(), all.m);
+    index const chosen = Choice::choose(lo2_.data(), all.m); // or none
+    if (chosen < all.m) {
+      left.chosen = name(all, chosen);
+      left.chosen_hi2 = hi2_[static_cast<std::size_t>(chosen)];
+      if (left.chosen_hi2 == upper2) return false;
+    }
+    left.beyond2 = std::min(left.beyond2, keep(upper2, lo2_.data(), all, left));
+    return true;
   }
   // Safe: where d(p, near) <= u and d²(p, far) − d²(p, near) >= lead, d(p, far) − d(p, near) is least for
   // d(p, near) = u.
   double gap_of(double lead, double u) const {
     return slack_.down(lead / slack_.up(std::sqrt(u * u + lead) + u));
-  }
-  static index count_at_most(double limit, double const* values, index m) {
-    return keep_at_most(limit, values, m, 0, values, 0, nullptr, 0).count;
   }
   // Puts those with at most `limit` into a list; returns the least value of the others.
   double keep(double limit, double const* values, list const& from, list& to) {

@@ -394,12 +394,9 @@ template <space_tree Tree> void dual_tree_step<Tree>::walk::prune(node_id r, dou
 // Strategy two: all centroids but one are pruned, so `closest`, which never is, owns every point of q.
 template <space_tree Tree> bool dual_tree_step<Tree>::walk::descend(node_id q) {
   frame const& f = path_.back();
-  if (f.pruned < step_.k_ - 1) {
-    hand_down_bounds(q);
-    return true;
-  }
-  give(q, f.closest, f.upper2, f.lower2);
-  return false;
+  if (f.pruned >= step_.k_ - 1) return give(q, f.closest, f.upper2, f.lower2), false;
+  hand_down_bounds(q);
+  return true;
 }
 
 template <space_tree Tree>
@@ -438,7 +435,10 @@ bool dual_tree_step<Tree>::walk::base_cases(node_id q, scored_node const* first,
 template <space_tree Tree> void dual_tree_step<Tree>::walk::visit_list(node_id q, list const& all) {
   step_.check_stop();
   list const left = lists_.filter(q, all, mine.work);
-  if (left.m == 1) return give(q, left.chosen, left.chosen2.hi, left.others2(left.chosen2.lo));
+  if (left.m == 1) {
+    double const lower2 = tree_.distance(q, centroids_.row(left.chosen)).lo;
+    return give(q, left.chosen, left.chosen_hi2, left.others2(lower2));
+  }
   hand_down_bounds(q);
   step_.at(q).closest = left.chosen;
   visit_below(q, left, all.m);

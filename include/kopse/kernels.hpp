@@ -25,6 +25,17 @@ void box_distances(float const* low, float const* high, index d, double const* x
 void box_distances(double const* low, double const* high, index d, double const* x, index m, index stride,
                    slack const& s, double* lo2, double* hi2);
 
+/// The least of hi2[i] alone, and the first i that has it; m > 0. Works on whole vectors: padded(m) of x and
+/// of hi2, which is written.
+struct nearest_column {
+  double hi2;
+  index which;
+};
+nearest_column nearest_to_box(float const* low, float const* high, index d, double const* x, index m,
+                              index stride, slack const& s, double* hi2);
+nearest_column nearest_to_box(double const* low, double const* high, index d, double const* x, index m,
+                              index stride, slack const& s, double* hi2);
+
 /// out[i] is at most d²(p, far_i) − d²(p, near), computed or true, for every point p of a box and every
 /// centroid far_i; near_hi2 is at least computed d²(p, near) for all of them.
 void box_leads(float const* low, float const* high, index d, double const* near, double const* far, index m,

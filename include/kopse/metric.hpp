@@ -56,9 +56,9 @@ public:
   /// True distances are at most u and at least l: is the first computed d² smaller than the second, beyond
   /// doubt?
   bool nearer(double u, double l) const { return up(u) < down(l); }
-  /// By how much a difference of two squares must exceed 0 at one point of a node, whose squares there sum to
-  /// `here`, for the computed squares to be in that order at all its points, the smaller of them at most
-  /// `largest` (boxes::lead).
+  /// By how much a difference of two squares must exceed 0 at one point of a node, for the computed squares
+  /// to be in that order at all its points, the smaller of them at most `largest`; what the difference is
+  /// summed up from is at most `here` (boxes::lead).
   double of_squares(double largest, double here) const {
     return 4 * relative_ * (largest + here) + subnormal_;
   }

@@ -97,22 +97,29 @@ public:
     box_distances(low(node), high(node), d_, x, m, stride, slack_, lo2, hi2);
   }
 
+  /// The least hi2 of distances(), and the first that has it; hi2 has room for whole vectors, as x has.
+  nearest_column nearest(index node, double const* x, index m, index stride, double* hi2) const {
+    return nearest_to_box(low(node), high(node), d_, x, m, stride, slack_, hi2);
+  }
+
   /// At most d²(p, far) − d²(p, near) for every point p of the box, computed or true; near_hi2 is at least
-  /// computed d²(p, near) for all of them. The difference is linear in p and a sum over dimensions, so it is
-  /// least at one corner (D. Pelleg, A. Moore 1999; T. Kanungo et al. 2002). What is taken off is what
-  /// rounding can do to the two squares at any p: with far² <= 3 near² at p (else the difference is far
-  /// above) that is 4γ·near², near² at most near_hi2, and γ of the squares at the corners.
+  /// computed d²(p, near) for all of them. With g = far − near that is ‖g‖² − 2·g·(p − near), linear in p and
+  /// a sum over dimensions, so it is least at one corner (D. Pelleg, A. Moore 1999; T. Kanungo et al. 2002).
+  /// What is taken off is what rounding can do: to the squares at p γ·(far² + near²), and far² is at most
+  /// 2·(‖g‖² + near²); to the sum here less than 2γ·(2·‖g‖² + ‖corner − near‖²), since 2·|g·(p − near)| is
+  /// at most ‖g‖² + ‖p − near‖².
   double lead(index node, double const* near, double const* far, double near_hi2) const {
     Real const *const lo = low(node), *const hi = high(node);
-    double least = 0, squares = 0;
+    double least = 0, squares = 0, corner2 = 0;
     for (index j = 0; j < d_; ++j) {
-      double const l = static_cast<double>(lo[j]), h = static_cast<double>(hi[j]);
-      double const low_far = (l - far[j]) * (l - far[j]), low_near = (l - near[j]) * (l - near[j]);
-      double const high_far = (h - far[j]) * (h - far[j]), high_near = (h - near[j]) * (h - near[j]);
-      least += std::min(low_far - low_near, high_far - high_near);
-      squares += (low_far + low_near) + (high_far + high_near);
+      double const to_low = static_cast<double>(lo[j]) - near[j],
+                   to_high = static_cast<double>(hi[j]) - near[j];
+      double const g = far[j] - near[j];
+      least += g * g - std::max(g * (2 * to_low), g * (2 * to_high));
+      squares += g * g;
+      corner2 += std::max(to_low * to_low, to_high * to_high);
     }
-    return least - slack_.of_squares(near_hi2, squares);
+    return least - slack_.of_squares(near_hi2 + corner2, 2 * squares);
   }
 
   /// lead() over m points stored by dimension (coordinate j of point i at far[j·stride + i]), all at once.
@@ -241,6 +248,19 @@ public:
       double const fall = slack_.up(steepest * slack_.upper(apart2));
       out[i] = to_far - to_near - fall - slack_.of_squares(near_hi2, to_far + to_near);
     }
+  }
+
+  /// The least hi2 of distances(), and the first that has it.
+  nearest_column nearest(index node, double const* x, index m, index stride, double* hi2) const {
+    Real const* const c = centre(node);
+    std::fill_n(hi2, m, 0.0);
+    for (index j = 0; j < d_; ++j, x += stride)
+      for (index i = 0; i < m; ++i) {
+        double const difference = x[i] - static_cast<double>(c[j]);
+        hi2[i] += difference * difference;
+      }
+    index const which = std::min_element(hi2, hi2 + m) - hi2; // the nearest to the centre
+    return {within(hi2[which], radius(node)).hi, which};
   }
 
   /// At most min w·p over the ball: w·centre − radius·‖w‖, less the rounding of the sum.

@@ -83,6 +83,9 @@ public:
   void distances(node_id q, double const* x, index m, index stride, double* lo2, double* hi2) const {
     bounds_.distances(q, x, m, stride, lo2, hi2);
   }
+  nearest_column nearest(node_id q, double const* x, index m, index stride, double* hi2) const {
+    return bounds_.nearest(q, x, m, stride, hi2);
+  }
   double lead(node_id q, double const* near, double const* far, double near_hi2) const {
     return bounds_.lead(q, near, far, near_hi2);
   }

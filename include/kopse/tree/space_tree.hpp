@@ -17,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "kopse/kernels.hpp"
 #include "kopse/matrix.hpp"
 #include "kopse/metric.hpp"
 
@@ -121,6 +122,23 @@ void distances_to(T const& t, node_id q, double const* x, index m, index stride,
       lo2[i] = d2.lo;
       hi2[i] = d2.hi;
     }
+  }
+}
+
+/// The least of what distances_to() has for hi2, and the first of the points that has it. A tree with
+/// nearest(q, x, m, stride, hi2) of its own finds it faster; x and hi2 have room for whole vectors.
+template <space_tree T>
+nearest_column nearest_to(T const& t, node_id q, double const* x, index m, index stride, double* hi2) {
+  if constexpr (requires { t.nearest(q, x, m, stride, hi2); }) {
+    return t.nearest(q, x, m, stride, hi2);
+  } else {
+    std::vector<double> one(static_cast<std::size_t>(t.dims()));
+    for (index i = 0; i < m; ++i) {
+      for (index j = 0; j < t.dims(); ++j) one[static_cast<std::size_t>(j)] = x[j * stride + i];
+      hi2[i] = t.distance(q, one.data()).hi;
+    }
+    double const* const least = std::min_element(hi2, hi2 + m);
+    return {*least, least - hi2};
   }
 }
 
