@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import datetime
 import reprlib
+import sys
 from typing import Any
 
 import numpy as np
@@ -51,16 +52,29 @@ def as_rows(X: Any, name: str = "X") -> Rows:
 
 
 def unfolded(X: Any, name: str = "X") -> Any:
-    """Of pyarrow: what a reader reads, and each column of lists as so many columns; anything else as it is."""
-    if type(X).__module__.partition(".")[0] != "pyarrow":
+    """Of pyarrow: what a reader reads, a batch as the table it is a part of, and each column of lists as so many columns.
+
+    So are columns of lists of polars. Anything else is as it is.
+    """
+    package = type(X).__module__.partition(".")[0]
+    if package == "polars" and hasattr(X, "to_arrow") and has_lists(X):
+        X = X.to_arrow()
+    elif package != "pyarrow":
         return X
     if hasattr(X, "read_all"):
         X = X.read_all()
+    if hasattr(X, "to_struct_array") and not hasattr(X, "to_batches"):  # a batch, whose names scikit-learn does not see
+        X = sys.modules[package].Table.from_batches([X])
     if hasattr(X, "itercolumns") and any(is_list(column) for column in X.itercolumns()):
         named = list(zip(X.column_names, X.itercolumns()))
         parts = [from_lists(c, name, label) if is_list(c) else as_rows(c.to_numpy()[:, None], name) for label, c in named]
         return np.hstack(parts) if len(parts) > 1 else parts[0]
     return from_lists(X, name) if is_list(X) else X
+
+
+def has_lists(X: Any) -> bool:
+    """Whether a frame of polars has a column of lists, or a series of it is one."""
+    return any(str(kind).startswith(("List", "Array")) for kind in getattr(X, "dtypes", None) or [X.dtype])
 
 
 def is_list(column: Any) -> bool:

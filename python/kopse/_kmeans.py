@@ -68,6 +68,7 @@ class KMeans(BaseClusterer):
         is interrupted (docs/long_runs.md). One that is there is refused, unless `resume`. For later calls to be of the
         same fit, `random_state` must be an int. Not with a callable `init`.
     checkpoint_every : float, default=60.0
+        In seconds.
     resume : bool, default=False
         Go on from `checkpoint`, to the bits of a fit that was not interrupted; where there is no such file yet, begin.
         ``stats_['resumed_from']`` says at which iteration.

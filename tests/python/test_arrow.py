@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Parquet and Arrow files by way of pyarrow: tables, batches and readers, vectors in columns of lists."""
 
+import warnings
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.ipc
@@ -47,6 +49,30 @@ def test_batches_readers_and_chunks(X):
     assert fitted(pa.concat_tables([whole.slice(0, 10), whole.slice(10)])) == fitted(X)
     assert kopse.kmeans(whole.to_reader(), 3, init=X[:3]).inertia == kopse.kmeans(X, 3, init=X[:3]).inertia
     assert kopse.Tree(whole.to_reader()).rows.tobytes() == X.tobytes()
+
+
+def test_batches_have_names(X):
+    whole = table(X)
+    (batch,) = whole.combine_chunks().to_batches()
+    for data in (whole, batch, whole.to_reader()):
+        model = kopse.KMeans(3, random_state=0).fit(data)
+        assert model.feature_names_in_.tolist() == list("abc")
+        with warnings.catch_warnings(action="error"):
+            assert model.predict(batch).tolist() == model.labels_.tolist()
+        for other in (whole.select(list("bca")), whole.select(list("bca")).combine_chunks().to_batches()[0]):
+            with pytest.raises(ValueError, match="same order"):
+                model.predict(other)
+
+
+def test_lists_of_polars(X):
+    polars = pytest.importorskip("polars")
+    for data in (
+        polars.DataFrame({"v": X.tolist()}), polars.Series(X.tolist()), polars.DataFrame({"v": X}),
+        polars.DataFrame({"a": X[:, 0], "v": X[:, 1:].tolist()}),
+    ):  # fmt: skip
+        assert fitted(data) == fitted(X)
+    with pytest.raises(ValueError, match="row 1, column 'v' .*found a list of 1 values, expected 2"):
+        kopse.kmeans(polars.DataFrame({"v": [[1.0, 2], [3.0]]}), 1)
 
 
 @pytest.mark.parametrize("kind", [np.float64, np.float32])

@@ -55,7 +55,7 @@ def fits(X, **settings):
         *((pandas_of(pd.array([1, None, 2, 3, 4, 5], dtype=kind)), MISSING) for kind in ("Int64", "Float64", "int64[pyarrow]")),
         (pandas_of(pd.array([True, None] * 3, dtype="boolean")), MISSING), (pandas_of([1, pd.NA, 2, 3, 4, 5]), MISSING),
         *((of([1, None, 2, 3, 4, 5]), MISSING) for of in (polars_of, pyarrow_of)), (polars_of([True, None] * 3), MISSING),
-        (polars_of([[1.0, 2]] * 6), "row 0, column 't'"), (polars_of([{"a": 1.0}] * 6), "column 't': expected a number in each row"),
+        (polars_of([[1.0, 2]] * 5 + [[1.0]]), "row 5, column 't'"), (polars_of([{"a": 1.0}] * 6), "column 't': expected a number in each row"),
         (pd.concat([pd.Series(X, name="t"), pd.Series(["1.5"] * 6, name="t")], axis=1), TEXT),
         ([["1", "2"]] * 6, "row 0, column 0 .*got '1'"), ([[1, 2], [3, "4"], [5, 6]], "row 1, column 1 .*got '4'"),
         (np.array([[1, 2], [3, pd.NA]], object), "row 1, column 1 .*got <NA>"), (np.array([["1.5"]]), "row 0, column 0 .*'1.5'"),
