@@ -60,11 +60,18 @@ std::string directory_of(std::string const& path) {
   throw error("cannot write " + path + ": " + why);
 }
 
-/// A link's target is replaced, or made, not the link.
+/// What the shell or the system has opened for the program.
+bool is_given(std::string const& path) {
+  for (char const* start : {"/dev/std", "/dev/fd/", "/proc/"})
+    if (path.starts_with(start)) return true;
+  return false;
+}
+
+/// A link's target is replaced, or made, not the link. What such a link of the system's leads to is not.
 std::string follow_links(std::string const& path) {
   std::filesystem::path at = path;
   std::error_code problem;
-  for (int links = 0; std::filesystem::is_symlink(at, problem); ++links) {
+  for (int links = 0; !is_given(at) && std::filesystem::is_symlink(at, problem); ++links) {
     if (links == 40) refuse(path, io::reason(ELOOP)); // as many as the system follows
     at = at.parent_path() / std::filesystem::read_symlink(at, problem);
   }
@@ -90,12 +97,19 @@ void sync_directory(std::string const& path) {
 }
 
 /// Nothing to rename over: a device, a pipe, or what the shell gave as standard output.
-bool is_stream(std::string const& path) {
-  for (char const* start : {"/dev/std", "/dev/fd/", "/proc/"}) {
-    if (path.starts_with(start)) return true;
-  }
+bool is_stream(std::string const& target) {
   struct stat info {};
-  return ::stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode);
+  return is_given(target) || (::stat(target.c_str(), &info) == 0 && !S_ISREG(info.st_mode));
+}
+
+/// Renaming over /dev/null would put an end to it. Standard output may be a file that others write to, too:
+/// what it is open for goes on behind what is there.
+int open_directly(std::string const& target) {
+  int const open_already = target == "/dev/stdout"   ? STDOUT_FILENO
+                           : target == "/dev/stderr" ? STDERR_FILENO
+                                                     : -1;
+  return open_already >= 0 ? ::fcntl(open_already, F_DUPFD_CLOEXEC, 0)
+                           : ::open(target.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
 }
 
 } // namespace
@@ -112,12 +126,15 @@ std::string reason(int code) { return std::generic_category().message(code); }
 void check_target(std::string const& path) {
   if (path.empty() || path.back() == '/') refuse(path, "a file name was expected");
   struct stat info {};
-  if (::stat(path.c_str(), &info) == 0) {
+  bool const is_there = ::stat(path.c_str(), &info) == 0;
+  if (!is_there && errno == ENAMETOOLONG) refuse(path, reason(errno));
+  if (is_there) {
     if (S_ISDIR(info.st_mode)) refuse(path, "it is a directory");
     if (::access(path.c_str(), W_OK) != 0) refuse(path, reason(errno));
   }
-  if (is_stream(path)) return;
-  std::string const directory = directory_of(follow_links(path));
+  std::string const target = follow_links(path);
+  if (is_stream(target)) return;
+  std::string const directory = directory_of(target);
   if (::stat(directory.c_str(), &info) != 0) {
     refuse(path, errno == ENOENT ? "the directory " + directory + " does not exist"
                                  : directory + ": " + reason(errno));
@@ -130,12 +147,12 @@ void check_target(std::string const& path) {
 output_file::output_file(std::string const& path, care how)
     : path_(path), care_(how), buffer_(std::size_t{1} << 18) {
   check_target(path);
-  if (is_stream(path)) { // renaming over /dev/null would put an end to it
-    descriptor_ = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
+  target_ = follow_links(path);
+  if (is_stream(target_)) {
+    descriptor_ = open_directly(std::exchange(target_, ""));
     if (descriptor_ < 0) fail(errno);
     return;
   }
-  target_ = follow_links(path);
   if (care_ == care::of_disk) open_nameless();
   if (descriptor_ < 0) take_name();
   struct stat old {};
@@ -154,7 +171,11 @@ void output_file::open_nameless() {
 /// A name beside the target: for a new file or, if there is one without a name, for that.
 void output_file::take_name() {
   // A number as well as the process: a file left over, or another host's on the same disk, is stepped past.
-  std::string const stem = target_ + "." + std::to_string(::getpid()) + "-";
+  auto const slash = target_.rfind('/');
+  std::string const name = target_.substr(slash + 1), folder = target_.substr(0, slash + 1); // npos + 1 is 0
+  constexpr std::size_t added = 32;                                                          // at most
+  std::string const stem =
+      folder + (name.size() + added > NAME_MAX ? "kopse" : name) + "." + std::to_string(::getpid()) + "-";
   std::string const nameless = "/proc/self/fd/" + std::to_string(descriptor_);
   bool const is_new = descriptor_ < 0;
   held_signals const held; // one between open() and publish() would leave an empty file
@@ -233,7 +254,17 @@ void output_file::put_in_place() {
   }
   if (::rename(temporary_.c_str(), target_.c_str()) != 0) fail(errno);
   if (is_new) undo_ = undo::remove;
-  temporary_.clear();
+  set_aside_ = std::exchange(temporary_, "");
+}
+
+std::string output_file::set_aside() {
+  bool const back = undo_ == undo::bring_back && exchange_names(temporary_, target_);
+  bool const removed = undo_ == undo::remove && ::rename(target_.c_str(), set_aside_.c_str()) == 0;
+  if (removed) temporary_ = set_aside_;
+  if (back || removed) undo_ = undo::none;
+  if (undo_ != undo::none || temporary_.empty()) return "";
+  withdraw(std::exchange(published_, -1));
+  return std::exchange(temporary_, "");
 }
 
 void output_file::fail(int code) const { refuse(path_, reason(code)); }

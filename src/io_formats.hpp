@@ -61,6 +61,8 @@ public:
   }
   void finish(); ///< the last bytes are written; what can fail has failed
   void put_in_place();
+  /// Puts back what was there before, if it can, and leaves the new file beside it: its name, or "".
+  std::string set_aside();
   void keep() { undo_ = undo::none; } ///< nothing can fail any more: the old file is not wanted back
 
 private:
@@ -76,6 +78,7 @@ private:
   std::unique_ptr<packer> packer_;
   std::string target_;    // the same with links followed: the link stays, its file is replaced
   std::string temporary_; // "" when the target is written directly; once that is in place, the old file
+  std::string set_aside_; // what that name was, of a file put where none was
   std::vector<char> buffer_;
   std::size_t used_ = 0;
   int descriptor_ = -1;
@@ -85,6 +88,10 @@ private:
 
 /// Throws what output_file would throw before its first byte.
 void check_target(std::string const& path);
+
+/// What is said of a pipe that has a name, and of devices.
+inline constexpr char const* not_regular =
+    "it is a pipe or device; a regular file was expected (or -, for what comes by standard input)";
 
 /// The system's words for an errno.
 std::string reason(int code);

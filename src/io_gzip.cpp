@@ -20,6 +20,7 @@ namespace kopse::io {
 namespace {
 
 constexpr std::size_t block_bytes = std::size_t{1} << 17;
+constexpr char const* no_gzip_behind = "found bytes that are no gzip data behind those that are";
 constexpr int gzip_window = 15 + 16; // the largest, and a gzip header: no other is taken
 
 class gzip_source : public byte_source {
@@ -38,7 +39,10 @@ public:
     while (z_.avail_out == most) { // whatever comes is enough
       if (!within_ && members_ > 0) skip_zeros();
       if (z_.avail_in == 0 && !refill()) {
-        if (within_) fail("it is cut short: it ends within its gzip data");
+        if (within_) {
+          if (bool const begins = z_.total_in < 2; begins && members_ > 0) fail(no_gzip_behind, z_.total_in);
+          fail("it is cut short: it ends within its gzip data");
+        }
         if (members_ == 0) fail("found an empty file, expected gzip data");
         break;
       }
@@ -72,8 +76,7 @@ private:
     } else if (did != Z_OK && did != Z_BUF_ERROR) {
       bool const begins = z_.total_out == 0 && z_.total_in <= 10;
       if (!begins) fail("its gzip data are corrupt");
-      fail(members_ == 0 ? "found no gzip data, expected a file that begins with \\x1f\\x8b"
-                         : "found bytes that are no gzip data behind those that are",
+      fail(members_ == 0 ? "found no gzip data, expected a file that begins with \\x1f\\x8b" : no_gzip_behind,
            z_.total_in);
     }
   }

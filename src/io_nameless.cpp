@@ -43,7 +43,7 @@ void mapped_file::map(int descriptor) {
   if (failed) throw error("cannot read " + path_ + ": " + reason(failed));
   if (S_ISDIR(info.st_mode)) throw error("cannot read " + path_ + ": it is a directory; a file was expected");
   if (!S_ISREG(info.st_mode)) {
-    throw error("cannot read " + path_ + ": it is a pipe or device; a regular file was expected");
+    throw error("cannot read " + path_ + ": " + not_regular);
   }
 }
 

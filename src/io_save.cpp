@@ -15,7 +15,9 @@ using io::packing;
 
 /// Throws usage_error for what is read but not written.
 file_kind target_kind(std::string const& path, content what) {
-  file_kind kind = io::kind_of(path);
+  file_kind kind = io::kind_of(path, {},
+                               what == content::rows ? ".csv, .tsv, .txt, .npy and .fvecs"
+                                                     : ".csv, .tsv, .txt, .npy and .ivecs");
   if (kind.what == format::hdf5) {
     if (kind.file == path) kind.dataset = what == content::rows ? "data" : "labels";
     io::check_hdf5_target(kind);
@@ -82,7 +84,15 @@ void output_files::save_text(std::string const& path, std::string_view text) {
 void output_files::commit() {
   io::held_signals const held; // one between two of them would leave new beside old
   auto const files = std::exchange(parts_->files, {});
-  for (auto const& file : files) file->put_in_place();
+  try {
+    for (auto const& file : files) file->put_in_place();
+  } catch (error const& e) { // they are whole, and may be hours of work
+    std::string names;
+    for (auto const& file : files)
+      if (std::string const name = file->set_aside(); !name.empty())
+        names += (names.empty() ? "" : ", ") + name;
+    throw error(e.what() + (names.empty() ? "" : "; what was to be written is in " + names));
+  }
   for (auto const& file : files) file->keep();
 }
 

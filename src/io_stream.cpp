@@ -52,7 +52,7 @@ private:
     struct stat info {};
     if (descriptor_ < 0 || ::fstat(descriptor_, &info) != 0) refuse(reason(errno));
     if (S_ISDIR(info.st_mode)) refuse("it is a directory; a file was expected");
-    if (!is_pipe && !S_ISREG(info.st_mode)) refuse("it is a pipe or device; a regular file was expected");
+    if (!is_pipe && !S_ISREG(info.st_mode)) refuse(not_regular);
   }
   void close() {
     if (descriptor_ > STDIN_FILENO) ::close(descriptor_);

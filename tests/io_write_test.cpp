@@ -181,7 +181,7 @@ TEST_F(io_write, targets_that_cannot_be) {
   std::filesystem::create_directory(dir / "d.csv");
   EXPECT_HAS(fault(dir / "d.csv"), "it is a directory");
   EXPECT_HAS(fault(write(dir / "file.txt", "") + "/a.csv"), "is not a directory");
-  EXPECT_HAS(fault(dir / (std::string(250, 'n') + ".csv")), "File name too long");
+  EXPECT_HAS(fault(dir / (std::string(252, 'n') + ".csv")), "File name too long");
   EXPECT_HAS(fault(dir / "a.dat"), "known are .csv, .tsv, .txt, .npy");
   EXPECT_THROW(save_text(dir.path() + "/", ""), error);
   EXPECT_THROW(save_text("", ""), error);
@@ -261,14 +261,58 @@ TEST_F(io_write, a_late_failure_brings_the_old_files_back) {
     together.save_text(dir / "b.csv", "x");
     together.save_text(dir / "c.csv", "x");
     std::filesystem::create_directories(dir / "b.csv"); // a file cannot be renamed over it
-    EXPECT_THROW(together.commit(), error);
+    std::string message;
+    try {
+      together.commit();
+    } catch (error const& e) {
+      message = e.what();
+    }
     EXPECT_EQ(read(dir / "a.csv"), "old");
     struct stat info {};
     ::stat((dir / "a.csv").c_str(), &info);
     EXPECT_EQ(info.st_mode & 0777, 0640u);
-    EXPECT_EQ(dir.files(), 2u) << "a.csv and the directory";
+    EXPECT_FALSE(std::filesystem::exists(dir / "new.csv"));
+    // The new ones are whole, and stay.
+    auto const aside = [&](std::string const& name) {
+      return dir / name + "." + std::to_string(::getpid()) + "-0.part";
+    };
+    EXPECT_HAS(message, "cannot write " + dir / "b.csv" + ": ");
+    EXPECT_HAS(message, "; what was to be written is in " + aside("a.csv") + ", " + aside("new.csv") + ", "
+                            + aside("b.csv") + ", " + aside("c.csv"));
+    EXPECT_EQ(read(aside("a.csv")), "0.5,1.5,2.5\n-0,-1,-2\n");
+    EXPECT_EQ(read(aside("new.csv")) + read(aside("b.csv")) + read(aside("c.csv")), "xxx");
+    remove_unfinished_files(); // nor does a signal take them
   }
-  EXPECT_EQ(dir.files(), 2u);
+  EXPECT_EQ(dir.files(), 6u) << "a.csv, the directory, and four set aside";
+}
+
+// The temporary name of a long one is its own.
+TEST_F(io_write, names_as_long_as_a_file_may_have) {
+  for (std::size_t const length : {220, 235, 255}) {
+    std::string const path = dir / (std::string(length - 4, 'n') + ".csv");
+    check_save(path);
+    save(path, values);
+    EXPECT_EQ(read(path), "0.5,1.5,2.5\n-0,-1,-2\n");
+  }
+  EXPECT_EQ(dir.files(), 3u);
+  EXPECT_THROW(check_save(dir / (std::string(252, 'n') + ".csv")), error) << "before the work";
+}
+
+// What the shell has opened for the program, by a link as well: written behind what is there.
+TEST_F(io_write, standard_output_goes_on) {
+  std::filesystem::create_symlink("/dev/stdout", dir / "out.csv");
+  std::string const log = dir / "log";
+  std::fflush(stdout);
+  int const before = ::dup(STDOUT_FILENO), file = ::open(log.c_str(), O_WRONLY | O_CREAT, 0600);
+  ASSERT_GE(::dup2(file, STDOUT_FILENO), 0);
+  EXPECT_EQ(::write(STDOUT_FILENO, "before\n", 7), 7);
+  std::string const problem = fault(dir / "out.csv");
+  EXPECT_EQ(::write(STDOUT_FILENO, "after\n", 6), 6);
+  ASSERT_GE(::dup2(before, STDOUT_FILENO), 0);
+  ::close(before), ::close(file);
+  EXPECT_EQ(problem, "");
+  EXPECT_EQ(read(log), "before\n0.5,1.5,2.5\n-0,-1,-2\nafter\n");
+  EXPECT_TRUE(std::filesystem::is_symlink(dir / "out.csv"));
 }
 
 // As the program's handler would find it at once after each rename.

@@ -152,6 +152,7 @@ public:
   void save(std::string const& path, matrix_view<double> values);
   void save(std::string const& path, std::span<label const> labels);
   void save_text(std::string const& path, std::string_view text);
+  /// Puts all in their places. If one cannot be put there, none is: the error says where they are.
   void commit();
 
 private:
