@@ -34,12 +34,14 @@ memory_plan plan_within(double left, fit_settings const& s, table const& data, b
 }
 
 // What would take less, for those who can give no more memory.
-std::string advice(fit_settings const& s, memory_plan const& plan) {
+std::string advice(fit_settings const& s, memory_plan const& plan, int threads) {
+  std::string const fewer = threads > 1 ? "; fewer --threads take less" : "";
   bool const of_start = plan.start > plan.step + plan.labels;
-  if (s.fit.centroids || s.fit.init == "random" || !of_start) return "";
-  return s.fit.init == "k-means++"
-             ? "; --init random takes less"
-             : fmt::format("; {} takes much of it, --init k-means++ or random less", s.fit.init);
+  if (s.fit.centroids || s.fit.init == "random" || !of_start) return fewer;
+  return (s.fit.init == "k-means++"
+              ? "; --init random takes less"
+              : fmt::format("; {} takes much of it, --init k-means++ or random less", s.fit.init))
+         + fewer;
 }
 
 std::string where_rows_are(table const& data) {
@@ -96,7 +98,7 @@ index keep_within(fit_settings& s, table& data, bool weighted, double other_labe
                     "was read, {:.1f} for pages of rows, {:.1f} for the start or the labels, {:.1f} for "
                     "clusters and threads{}",
                     s.memory, std::ceil(mib(least) + 0.5), mib(held), mib(pages), mib(plan.of_points()),
-                    mib(plan.ample() - plan.of_points()), advice(s, plan)));
+                    mib(plan.ample() - plan.of_points()), advice(s, plan, threads)));
   double const expected = std::max(static_cast<double>(peak_memory()), held + pages + plan.peak());
   if (!s.quiet)
     complain(

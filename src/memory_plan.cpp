@@ -71,9 +71,9 @@ void widen_for_auto(memory_plan& plan, sizes const& s, double tree, double most_
 }
 
 // What a start takes that fits a sample: what is drawn from, the sample, and its fit.
-double sample_bytes(sizes const& s, options const& o, double rows, double each) {
+double sample_bytes(sizes const& s, double rows, double each) {
   options of_sample;
-  of_sample.threads = o.threads;
+  of_sample.threads = static_cast<int>(s.workers);
   memory_plan const fit = plan_memory(static_cast<index>(rows), static_cast<index>(s.d),
                                       s.real == sizeof(float), static_cast<index>(s.k), of_sample, true);
   return each * s.n + rows * (s.d * s.real + 80) + fit.peak();
@@ -90,8 +90,8 @@ double start_bytes(sizes const& s, options const& o, double groups) {
   auto const n = static_cast<index>(s.n), k = static_cast<index>(s.k);
   auto const coreset = static_cast<double>(coreset_rows(k)),
              refined = static_cast<double>(refined_rows(n, k));
-  if (init == "coreset" && coreset < s.n) return sample_bytes(s, o, coreset, 1);
-  if (init == "refined" && refined < s.n) return sample_bytes(s, o, refined, 8);
+  if (init == "coreset" && coreset < s.n) return sample_bytes(s, coreset, 1);
+  if (init == "refined" && refined < s.n) return sample_bytes(s, refined, 8);
   return (s.workers > 1 ? 54 : 52) * s.n + 8 * s.nodes; // k-means++
 }
 
