@@ -27,14 +27,23 @@ bool read_index(std::string_view text, index& value) {
 }
 
 std::vector<index> parse_columns(std::string const& text) {
+  constexpr index most = 1'000'000; // so that a slip does not fill the memory
   std::vector<index> columns;
   std::string const list = text.empty() ? "" : text + ",";
   for (std::size_t at = 0, comma; at < list.size(); at = comma + 1) {
     comma = list.find(',', at);
     std::string const item = list.substr(at, comma - at);
-    if (!read_index(item, columns.emplace_back()))
-      throw usage_error(fmt::format("--columns {}: '{}': a whole number of at least 0 is expected",
+    auto const colon = item.find(':');
+    index first = 0, last = 0;
+    bool good = read_index(item.substr(0, colon), first);
+    if (good && colon != item.npos)
+      good = read_index(item.substr(colon + 1), last) && last > first && last - first <= most;
+    if (!good)
+      throw usage_error(fmt::format("--columns {}: '{}': a whole number of at least 0 is expected, or A:B, "
+                                    "from column A up to the one before B",
                                     printable(text), printable(item)));
+    if (colon == item.npos) last = first + 1;
+    for (index j = first; j < last; ++j) columns.push_back(j);
   }
   return columns;
 }
@@ -49,9 +58,8 @@ row_range parse_rows(std::string const& text) {
     good = read_index(std::string_view(text).substr(colon + 1), rows.last.emplace());
   if (!good || (rows.last && *rows.last <= rows.first))
     throw usage_error(
-        fmt::format("--rows '{}': A:B, A: or :B is expected, from row A, counted from 0, up to the row "
-                    "before B",
-                    printable(text)));
+        fmt::format("--rows '{}': {} is expected, from row A, counted from 0, up to the row before B",
+                    printable(text), good ? "a B above A" : "A:B, A: or :B"));
   return rows;
 }
 
@@ -61,7 +69,7 @@ std::optional<char> parse_delimiter(std::string const& text) {
   if (text.empty()) return {};
   for (auto const& [word, character] : words)
     if (text == word) return character;
-  if (text.size() == 1) return text[0];
+  if (text.size() == 1) return text[0]; // load() says which of them will do
   throw usage_error(fmt::format("--delimiter '{}': a character, or tab, comma, semicolon, space is expected",
                                 printable(text)));
 }
@@ -107,7 +115,7 @@ load_options data_file::options() const {
     try {
       result.raw = parse_raw_layout(raw);
     } catch (usage_error const& e) {
-      throw usage_error(fmt::format("--raw {}", e.what()));
+      throw usage_error(fmt::format("--raw {}: {}", printable(raw), e.what()));
     }
   }
   if (std::string const known = format_that_is_no_text(*this); !of_text.empty() && !known.empty())
@@ -124,7 +132,7 @@ void add_data_file(CLI::App& app, data_file& data) {
                  "standard input; several files are read one after the other, as one")
       ->type_name("FILE");
   app.add_option("--columns", data.columns,
-                 "Keep only these columns, counted from 0, in this order, e.g. 0,1,2")
+                 "Keep only these columns, counted from 0, in this order, e.g. 0,1,2 or 4,10:20")
       ->type_name("LIST");
   app.add_option("--rows", data.rows,
                  "Keep only rows A up to, not including, B, counted from 0: A:B, A: or :B; of --weights, too")
@@ -147,8 +155,20 @@ void add_data_file(CLI::App& app, data_file& data) {
   app.option_defaults()->group("Options");
 }
 
+// Whoever has files of another name learns here how they are read.
+table load_by_suffix(std::vector<std::string> const& paths, load_options const& how) {
+  try {
+    return load(paths, how);
+  } catch (usage_error const& e) {
+    std::string const text = e.what();
+    if (text.starts_with("found the delimiter")) throw usage_error("--delimiter: " + text);
+    if (!how.format.empty() || how.raw || text.find("; known are ") == text.npos) throw;
+    throw usage_error(text + "; --format or --raw says what a file of another name is");
+  }
+}
+
 table load_part(data_file const& data, load_options const& how, std::vector<std::string>& notes) {
-  table loaded = load(data.paths, how);
+  table loaded = load_by_suffix(data.paths, how);
   for (std::string const& note : loaded.notes)
     notes.push_back(data.paths.size() == 1 ? fmt::format("note: {}: {}", data.name(), note)
                                            : "note: " + note);

@@ -128,7 +128,7 @@ void add_fit(CLI::App& app) {
       "Times are in seconds, memory in bytes; the inertia is in squared units of the data.\n\n"
       "Examples:\n"
       "  kopse fit points.csv -k 10 -o centroids.csv -l labels.csv\n"
-      "  kopse fit stars.npy --columns 0,1,2 -k 1000 --report stars.html\n"
+      "  kopse fit data/stars.npy --columns 0,1,2 -k 1000 --report stars.html\n"
       "  kopse fit -i dataset.csv -I centroids.csv -c 100 -v -e -a dualtree\n"
       "  mpirun -n 4 kopse fit stars.npy -k 1000 --init 'k-means||'    rows divided among four processes");
   fit->callback([settings] { run_fit_command(*settings); });

@@ -172,8 +172,8 @@ void add_info(CLI::App& app) {
       ->type_name("FILE");
   info->footer("std is the population standard deviation, in the units of the data.\n\n"
                "Examples:\n"
-               "  kopse info stars.npy\n"
-               "  kopse info stars.npy --columns 0,1,2 --tree cover");
+               "  kopse info data/stars.npy\n"
+               "  kopse info data/stars.npy --columns 0,1,2 --tree cover");
   info->callback([settings] { run_info(*settings); });
 }
 

@@ -112,7 +112,8 @@ std::string man_page(CLI::App& app) {
           "the algorithm, the tree and the number of threads.\n.SH COMMANDS\n";
   for (CLI::App* command : commands_of(app)) text += section(*command);
   return text
-         + ".SH EXIT STATUS\n0 done, 1 failed, 2 wrong command line, 130 interrupted. What failed is told in "
+         + ".SH EXIT STATUS\n0 done, 1 failed, 2 wrong command line, 130 interrupted, 143 ended by SIGTERM. "
+           "What failed is told in "
            "one line on the "
            "standard error.\n";
 }

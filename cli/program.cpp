@@ -95,7 +95,8 @@ int run(int argc, char** argv) {
   CLI::App app{"Exact k-means for many points and many clusters.", "kopse"};
   cli::add_help_and_version(app, "kopse COMMAND [OPTIONS]");
   app.footer("kopse COMMAND --help explains a command.\n\n"
-             "Exit codes: 0 done, 1 failed, 2 wrong command line, 130 interrupted.");
+             "Exit codes: 0 done, 1 failed, 2 wrong command line, 130 interrupted, 143 ended by SIGTERM.");
+  app.require_subcommand(0, 1); // another command's name may be that of a file
   cli::add_fit(app);
   cli::add_predict(app);
   cli::add_seed(app);

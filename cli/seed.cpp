@@ -146,7 +146,7 @@ void add_seed(CLI::App& app) {
   add_output(*command, *settings);
   command->footer("kopse fit -I FILE starts from what this writes.\n\n"
                   "Example:\n"
-                  "  kopse seed stars.npy --columns 0,1,2 -k 1000 -o start.csv");
+                  "  kopse seed data/stars.npy --columns 0,1,2 -k 1000 -o start.csv");
   command->callback([settings] { run_seed(*settings); });
 }
 

@@ -62,7 +62,7 @@ std::size_t dataset_colon(std::string const& path, std::string const& named) {
   return first;
 }
 
-file_kind kind_of(std::string const& path, std::string const& named) {
+file_kind kind_of(std::string const& path, std::string const& named, std::string_view known) {
   file_kind kind;
   auto const colon = dataset_colon(path, named);
   kind.file = path.substr(0, colon);
@@ -74,13 +74,13 @@ file_kind kind_of(std::string const& path, std::string const& named) {
   auto const what = take_suffix(rest, suffixes);
   if (what && (*what != format::hdf5 || kind.packed == packing::none)) return kind.what = *what, kind;
   std::string const suffix = last_suffix(rest), outer = name.substr(rest.size());
+  bool const of_arrow = suffix == ".parquet" || suffix == ".arrow" || suffix == ".feather";
   std::string const found = !named.empty()   ? "unknown format " + printable(named)
                             : suffix.empty() ? "no suffix" + (outer.empty() ? "" : " before " + outer)
                                              : "unknown suffix " + printable(suffix + outer);
-  throw usage_error(
-      path + ": " + found
-      + "; known are .csv, .tsv, .txt, .npy, .fvecs, .bvecs and .ivecs, each also with .gz or .zst "
-        "behind it, and .h5 with :DATASET");
+  throw usage_error(path + ": " + found + "; known are " + std::string(known)
+                    + ", each also with .gz or .zst behind it, and .h5 with :DATASET"
+                    + (of_arrow ? "; Parquet and Arrow go through Python" : ""));
 }
 
 packing packing_of_name(std::string const& path) {

@@ -19,7 +19,8 @@ struct file_kind {
 
 /// By the suffix of `path`, or by `named` ("csv.gz") where that is not empty. Throws usage_error that lists
 /// those that are known.
-file_kind kind_of(std::string const& path, std::string const& named = "");
+file_kind kind_of(std::string const& path, std::string const& named = "",
+                  std::string_view known = ".csv, .tsv, .txt, .npy, .fvecs, .bvecs and .ivecs");
 
 /// Where "FILE.h5:DATASET" has its colon; npos if it is no such path.
 std::size_t dataset_colon(std::string const& path, std::string const& named = "");

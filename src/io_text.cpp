@@ -144,7 +144,7 @@ void fail_at_cell(std::string const& path, index line, index field, cell const& 
     expected = "a number with a decimal point, not a comma";
   } else {
     if (trimmed(bad.text).empty()) found = "an empty cell";
-    if (maybe_header) expected += "; force a header line if this one names the columns";
+    if (maybe_header) expected += "; force a header line (--header yes) if this one names the columns";
   }
   fail_at(path, line, field, found, expected);
 }
