@@ -115,7 +115,9 @@ load_options data_file::options() const {
     try {
       result.raw = parse_raw_layout(raw);
     } catch (usage_error const& e) {
-      throw usage_error(fmt::format("--raw {}: {}", printable(raw), e.what()));
+      std::string const text = e.what(); // most begin with the layout
+      throw usage_error(text.starts_with('\'') ? "--raw " + text
+                                               : fmt::format("--raw '{}': {}", printable(raw), text));
     }
   }
   if (std::string const known = format_that_is_no_text(*this); !of_text.empty() && !known.empty())

@@ -40,7 +40,7 @@ public:
       if (!within_ && members_ > 0) skip_zeros();
       if (z_.avail_in == 0 && !refill()) {
         if (within_) {
-          if (bool const begins = z_.total_in < 2; begins && members_ > 0) fail(no_gzip_behind, z_.total_in);
+          if (members_ > 0 && z_.total_in == 1 && first_ != 0x1f) fail(no_gzip_behind, 1);
           fail("it is cut short: it ends within its gzip data");
         }
         if (members_ == 0) fail("found an empty file, expected gzip data");
@@ -66,7 +66,10 @@ private:
     while ((z_.avail_in > 0 || refill()) && *z_.next_in == 0) ++z_.next_in, --z_.avail_in;
   }
   void step() {
-    if (!within_) inflateReset(&z_);
+    if (!within_) {
+      inflateReset(&z_);
+      first_ = *z_.next_in;
+    }
     within_ = true;
     int const did = inflate(&z_, Z_NO_FLUSH);
     if (did == Z_MEM_ERROR) throw std::bad_alloc();
@@ -86,6 +89,7 @@ private:
   z_stream z_{};
   std::size_t read_ = 0, members_ = 0;
   bool within_ = false; // a member
+  Bytef first_ = 0;     // byte of it
 };
 
 class gzip_packer : public packer {

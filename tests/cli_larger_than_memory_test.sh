@@ -106,6 +106,12 @@ test_least() {
   run fit big.npy -k 12 --memory "${least}M" --threads 1 --max-iter 2 --stats stats.json
   expect_rc 0
   expect_within "the least, ${least}M"
+  for init in refined coreset; do
+    run fit big.npy -k 12 --memory 20M --init "$init"
+    least=$(grep -oE 'at least [0-9]+' err | grep -oE '[0-9]+')
+    run fit big.npy -k 12 --memory "${least}M" --init "$init" --max-iter 2
+    expect_rc 0
+  done
   run fit big.npy -k 12 --memory 30M --threads 1 --init coreset
   expect_error 1 'coreset takes much of it, --init k-means\+\+ or random less$'
 }

@@ -229,6 +229,14 @@ test_values_that_are_not_numbers_H26() {
   expect_no_file none.txt
 }
 
+# The name of another command is that of a file, and is not run.
+test_one_command_a_line() {
+  run info four.csv fit && expect_error 1 'cannot read fit: No such file'
+  cp four.csv fit
+  run info --format csv four.csv fit && expect_rc 0 && expect_out '^rows: 8'
+  rm fit
+}
+
 test_outputs_are_checked_first() {
   # The data are missing too: what is said tells which was looked at first.
   run fit missing.csv -k 2 -o c.foo && expect_error 2 '--centroids-out c.foo.*\.csv.*\.npy'
@@ -285,6 +293,11 @@ test_text_files() {
   cut -d, -f3 points.csv >third.csv
   run fit third.csv -k 3 -q -o d.csv && expect_same c.csv d.csv
   run fit points.csv --columns 2,0 -k 3 && expect_out '^d: 2'
+  run info points.csv --columns 2,0:2 && cp out listed && run info points.csv --columns 2,0,1 && expect_same out listed
+  expect_out '^columns: 3'
+  for range in 2:2 2:1 :2 1: 0:1:2 0:99999999; do
+    run info points.csv --columns "$range" && expect_error 2 "--columns $range: '$range': a whole number of at least 0 is expected, or A:B"
+  done
 }
 
 test_info() {

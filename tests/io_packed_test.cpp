@@ -94,7 +94,8 @@ TEST_P(io_packed, every_cut_is_an_error) {
 
 TEST_P(io_packed, what_is_no_packed_file) {
   EXPECT_HAS(fault("1,2\n3,4\n5,6\n7,8\n"), "data, expected a file that begins with \\x");
-  EXPECT_HAS(fault(pack("1\n2\n") + "1,2\n3,4\n5,6\n7,8\n"), "behind those that are");
+  for (auto const* behind : {"1,2\n3,4\n5,6\n7,8\n", "x"})
+    EXPECT_HAS(fault(pack("1\n2\n") + behind), "behind those that are");
 }
 
 TEST_P(io_packed, spoilt_bytes_are_found_or_harmless) {
