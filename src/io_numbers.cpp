@@ -49,7 +49,7 @@ float widen(half value) {
 
 /// A whole number is a float64 when its digits from the first 1 to the last are at most 53.
 template <class Integer> bool fits_float64(Integer value) {
-  std::uint64_t const bits = static_cast<std::uint64_t>(value);
+  auto const bits = static_cast<std::uint64_t>(value); // NOLINT(bugprone-signed-char-misuse): with its sign
   std::uint64_t const magnitude = std::signed_integral<Integer> && value < 0 ? 0 - bits : bits;
   return magnitude == 0 || std::bit_width(magnitude) - std::countr_zero(magnitude) <= 53;
 }

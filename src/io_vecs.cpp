@@ -40,20 +40,20 @@ number_layout layout_of(std::string const& path, std::string_view start, format 
 /// length.
 [[noreturn]] void fail_size(std::string const& path, number_layout const& how, std::string_view bytes) {
   std::size_t at = 0;
-  for (index row = 0;; ++row, at += how.row_bytes()) {
-    std::int32_t found = static_cast<std::int32_t>(how.cols);
-    bool const there = bytes.size() - at >= sizeof found;
-    if (there) std::memcpy(&found, bytes.data() + at, sizeof found);
-    if (found == how.cols && bytes.size() - at >= how.row_bytes()) continue;
-    std::string const place =
-        "row " + std::to_string(row) + " (counted from 0; byte " + std::to_string(at) + ")";
-    if (found == how.cols) {
-      throw error(path + ": it is cut short: it ends within " + place + ", which has "
-                  + std::to_string(how.cols) + " numbers as row 0");
-    }
-    throw error(path + ": found the dimension " + std::to_string(found) + " in " + place + ", expected "
-                + std::to_string(how.cols) + " as in row 0");
+  index row = 0;
+  std::int32_t found = 0;
+  for (;; ++row, at += how.row_bytes()) {
+    found = static_cast<std::int32_t>(how.cols);
+    if (bytes.size() - at >= sizeof found) std::memcpy(&found, bytes.data() + at, sizeof found);
+    if (found != how.cols || bytes.size() - at < how.row_bytes()) break;
   }
+  std::string const place =
+      "row " + std::to_string(row) + " (counted from 0; byte " + std::to_string(at) + ")";
+  if (found == how.cols)
+    throw error(path + ": it is cut short: it ends within " + place + ", which has "
+                + std::to_string(how.cols) + " numbers as row 0");
+  throw error(path + ": found the dimension " + std::to_string(found) + " in " + place + ", expected "
+              + std::to_string(how.cols) + " as in row 0");
 }
 
 } // namespace

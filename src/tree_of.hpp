@@ -83,8 +83,10 @@ make_frontier_always(std::shared_ptr<Tree const> tree, point_set<typename Tree::
 } // namespace kopse
 
 /// All that a tree's own file compiles, for rows of Real.
+// NOLINTBEGIN(bugprone-macro-parentheses): these are types
 #define KOPSE_COMPILE_TREE(tree, Real)                                                                       \
   template std::shared_ptr<any_tree<Real> const> build_any<tree<Real>>(matrix_view<Real>, index, int);       \
   template std::unique_ptr<assignment_step> make_frontier_always(std::shared_ptr<tree<Real> const>,          \
                                                                  point_set<Real> const&, sum_layout const&,  \
                                                                  index, step_options const&)
+// NOLINTEND(bugprone-macro-parentheses)

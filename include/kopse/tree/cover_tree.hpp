@@ -138,7 +138,7 @@ template <class Real> index cover_tree<Real>::imbalance() const {
 
 /// check_tree() and the three invariants, between all pairs of nodes; returns "" or what is wrong. O(nodes²).
 template <class Real> std::string check_cover_tree(cover_tree<Real> const& t, matrix_view<Real> data) {
-  if (std::string const fault = check_tree(t, data); !fault.empty()) return fault;
+  if (std::string fault = check_tree(t, data); !fault.empty()) return fault;
   struct router {
     node_id node;
     int top; // the largest scale at which its routing point is in the tree
