@@ -41,7 +41,7 @@ double step_bytes(sizes const& s, std::string_view algorithm, double groups) {
   double const of_nodes = 4 * s.n + s.nodes * (4 + s.words);
   if (algorithm == "hamerly") return 20 * s.n;
   if (algorithm == "exponion") { // the fewer the columns, the shorter are most lists
-    double const of_longest = s.d <= 3 ? 0.25 : s.d <= 8 ? 0.65 : 1;
+    double const of_longest = s.d <= 3 ? 0.2 : s.d <= 8 ? 0.65 : 1;
     return 20 * s.n + (8 * s.d + 12) * of_longest * std::min(s.k * s.k, s.n + 32 * s.k);
   }
   if (algorithm == "elkan") return 4 * s.n * s.k + 4 * s.k * s.k + 12 * s.n;
