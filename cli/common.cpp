@@ -199,7 +199,7 @@ void check_outputs(std::vector<output_file> const& outputs, data_file const& dat
     standard_input = name;
   };
   for (std::string const& path : data.paths) take(path, "the data " + path);
-  for (auto const& [option, path] : others) take(path, option + " " + path);
+  for (auto const& [option, path] : others) take(path, fmt::format("{} {}", option, path));
   for (output_file const& output : outputs) {
     if (output.path.empty()) continue;
     fs::path const path = same_form(output.path);

@@ -90,7 +90,7 @@ std::string format_that_is_no_text(data_file const& data) {
 
 std::string data_file::name() const {
   if (paths.empty()) return "";
-  std::string const first = paths.front() == "-" ? "standard input" : paths.front();
+  std::string first = paths.front() == "-" ? "standard input" : paths.front();
   if (paths.size() == 1) return first;
   return fmt::format("{} and {} more file{}", first, paths.size() - 1, paths.size() == 2 ? "" : "s");
 }
