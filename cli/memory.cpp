@@ -35,7 +35,7 @@ memory_plan plan_within(double left, fit_settings const& s, table const& data, b
 
 // What would take less, for those who can give no more memory.
 std::string advice(fit_settings const& s, memory_plan const& plan, int threads) {
-  std::string const fewer = threads > 1 ? "; fewer --threads take less" : "";
+  std::string fewer = threads > 1 ? "; fewer --threads take less" : "";
   bool const of_start = plan.start > plan.step + plan.labels;
   if (s.fit.centroids || s.fit.init == "random" || !of_start) return fewer;
   return (s.fit.init == "k-means++"

@@ -58,8 +58,8 @@ raster owners(raster cells, matrix_view<double> centroids, int threads,
   std::vector<double> coordinates;
   std::vector<double> x(static_cast<std::size_t>(centroids.cols()));
   for (std::size_t i = 0; i < count; ++i) {
-    auto const column = static_cast<double>(static_cast<index>(i) % cells.width);
-    auto const row = static_cast<double>(static_cast<index>(i) / cells.width);
+    index const at = static_cast<index>(i), right = at % cells.width, down = at / cells.width;
+    auto const column = static_cast<double>(right), row = static_cast<double>(down);
     if (!locate({cells.left + (column + 0.5) * cells.step, cells.top + (row + 0.5) * cells.step}, x.data()))
       continue;
     inside.push_back(i);
