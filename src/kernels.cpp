@@ -302,18 +302,10 @@ kept_columns keep(double limit, double const* values, index m, index rows, doubl
 template <bool Second>
 void offer_any(double const* x, index n, index x_stride, index d, double const* c, index m, index along,
                index across, double first, double* best, double* who, double* second) {
-  switch (d) {
-  case 1:
-    return offer_dims<1, Second>(x, n, x_stride, d, c, m, along, across, first, best, who, second);
-  case 2:
-    return offer_dims<2, Second>(x, n, x_stride, d, c, m, along, across, first, best, who, second);
-  case 3:
-    return offer_dims<3, Second>(x, n, x_stride, d, c, m, along, across, first, best, who, second);
-  case 4:
-    return offer_dims<4, Second>(x, n, x_stride, d, c, m, along, across, first, best, who, second);
-  default:
-    return offer_dims<0, Second>(x, n, x_stride, d, c, m, along, across, first, best, who, second);
-  }
+  with_dims(d, [&](auto dims) HWY_ATTR {
+    offer_dims<decltype(dims)::value, Second>(x, n, x_stride, d, c, m, along, across, first, best, who,
+                                              second);
+  });
 }
 void offer(double const* x, index n, index x_stride, index d, double const* c, index m, index along,
            index across, double first, double* best, double* who, double* second) {
@@ -360,14 +352,9 @@ void four_dims(double const* x, index n, index x_stride, index dims, double cons
 
 void find_four(double const* x, index n, index x_stride, index d, double const* c, index m, index along,
                index across, nearest_rows const& found) {
-  switch (d) {
-  case 2:
-    return four_dims<2>(x, n, x_stride, d, c, m, along, across, found);
-  case 3:
-    return four_dims<3>(x, n, x_stride, d, c, m, along, across, found);
-  default:
-    return four_dims<0>(x, n, x_stride, d, c, m, along, across, found);
-  }
+  with_dims(d, [&](auto dims) HWY_ATTR {
+    four_dims<decltype(dims)::value>(x, n, x_stride, d, c, m, along, across, found);
+  });
 }
 
 } // namespace

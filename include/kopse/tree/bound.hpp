@@ -211,13 +211,7 @@ public:
 
   /// distance() to m points stored by dimension (coordinate j of point i at x[j·stride + i]), all at once.
   void distances(index node, double const* x, index m, index stride, double* lo2, double* hi2) const {
-    Real const* const c = centre(node);
-    std::fill_n(lo2, m, 0.0);
-    for (index j = 0; j < d_; ++j, x += stride)
-      for (index i = 0; i < m; ++i) {
-        double const difference = x[i] - static_cast<double>(c[j]);
-        lo2[i] += difference * difference;
-      }
+    squares(node, x, m, stride, lo2);
     for (index i = 0; i < m; ++i) {
       interval const s = within(lo2[i], radius(node));
       lo2[i] = s.lo;
@@ -252,13 +246,7 @@ public:
 
   /// The least hi2 of distances(), and the first that has it.
   nearest_column nearest(index node, double const* x, index m, index stride, double* hi2) const {
-    Real const* const c = centre(node);
-    std::fill_n(hi2, m, 0.0);
-    for (index j = 0; j < d_; ++j, x += stride)
-      for (index i = 0; i < m; ++i) {
-        double const difference = x[i] - static_cast<double>(c[j]);
-        hi2[i] += difference * difference;
-      }
+    squares(node, x, m, stride, hi2);
     index const which = std::min_element(hi2, hi2 + m) - hi2; // the nearest to the centre
     return {within(hi2[which], radius(node)).hi, which};
   }
@@ -285,6 +273,16 @@ private:
   // square d2. The slack of upper() and lower() has room for the roundings of the sum and the difference.
   interval within(double d2, double reach) const {
     return {slack_.squared_down(slack_.lower(d2) - reach), slack_.squared(slack_.upper(d2) + reach)};
+  }
+  // From the centre to m points stored by dimension.
+  void squares(index node, double const* x, index m, index stride, double* out) const {
+    Real const* const c = centre(node);
+    std::fill_n(out, m, 0.0);
+    for (index j = 0; j < d_; ++j, x += stride)
+      for (index i = 0; i < m; ++i) {
+        double const difference = x[i] - static_cast<double>(c[j]);
+        out[i] += difference * difference;
+      }
   }
   template <class A> double square(A const* a, Real const* b) const {
     double sum = 0;
