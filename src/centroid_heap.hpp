@@ -119,6 +119,12 @@ public:
     if (depth_b > depth_a) b >>= depth_b - depth_a;
     return a >> std::bit_width(static_cast<unsigned>(a ^ b));
   }
+  /// Is q below the right child of another node, or that?
+  static bool is_right_of(node_id q, node_id above) {
+    int const levels =
+        std::bit_width(static_cast<unsigned>(q)) - std::bit_width(static_cast<unsigned>(above));
+    return levels > 0 && q >> (levels - 1) == above * 2 + 1;
+  }
 
 private:
   index start(node_id leaf) const { return k_ * leaf / leaves_; }

@@ -74,7 +74,7 @@ void cluster_clocks::advance(matrix_view<double> centroids, centroid_drift const
   leapt_ = 0;
   index moving = 0;
   for (label j = 0; j < k_; ++j) {
-    far_[at(node_of(j))] |= far_of_[at(j)];
+    far_[at(leaf_of(j))] |= far_of_[at(j)];
     bool const wider = wanted_[at(j)] != 0 || charged_[at(j)] != highest_[at(j)];
     grow(j);
     if (wider) widen(j);
@@ -128,7 +128,7 @@ void cluster_clocks::travel(label j, double by) {
 // All above it look as far as the widest of its leases.
 void cluster_clocks::widen(label j) {
   double const reached = reach(j, highest_[at(j)]);
-  for (node_id q = node_of(j); q >= heap_.root() && widest_[at(q)] < reached; q /= 2)
+  for (node_id q = leaf_of(j); q >= heap_.root() && widest_[at(q)] < reached; q /= 2)
     widest_[at(q)] = reached;
 }
 
@@ -179,6 +179,7 @@ void cluster_clocks::advance_leaf(node_id leaf, surroundings& around, index& dis
   double const fastest_of_all = heap_.moved(heap_.root());
   double idle = few_move_ ? 0 : fastest_of_all;
   for (index i = range.first; i < range.last; ++i) idle = std::min(idle, idle_[at(heap_.row(i))]);
+  for (index i = range.first; i < range.last; ++i) prefetch(of(static_cast<label>(heap_.row(i)), 0));
   around.used = 0;
   for (std::size_t s = 0; s < at(finite); ++s) {
     around.reach2[s].fill(-1);

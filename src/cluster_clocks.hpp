@@ -92,6 +92,8 @@ public:
     if (who_a == who_b) return static_cast<clock_id>(who_a * shells + shell);
     return of_node(centroid_heap::common_ancestor(node(who_a), node(who_b)), shell);
   }
+  /// The node of heap() whose clock that is, or the leaf of the cluster whose it is.
+  node_id node_of(clock_id clock) const { return node(clock / shells); }
   /// The clock of a node of heap(): no slower than that shell, or a lower one, of any cluster below it.
   clock_id of_node(node_id q, int shell) const { return static_cast<clock_id>((k_ + q) * shells + shell); }
 
@@ -136,9 +138,9 @@ private:
   }
   // The node, or the leaf of the cluster, whose clocks come at that place.
   node_id node(index who) const {
-    return who < k_ ? node_of(static_cast<label>(who)) : static_cast<node_id>(who - k_);
+    return who < k_ ? leaf_of(static_cast<label>(who)) : static_cast<node_id>(who - k_);
   }
-  node_id node_of(label j) const { return heap_.leaf_of(j); }
+  node_id leaf_of(label j) const { return heap_.leaf_of(j); }
   void grow(label j);
   void travel(label j, double by);
   void widen(label j);
@@ -150,6 +152,13 @@ private:
   }
   void advance_leaf(node_id leaf, surroundings& around, index& distances);
   void advance_nodes();
+  void prefetch(clock_id first) const {
+    for (clock_id const c : {first, first + shells - 1}) {
+      __builtin_prefetch(rates_.data() + c);
+      __builtin_prefetch(times_.data() + c);
+      __builtin_prefetch(readings_.data() + c);
+    }
+  }
   void tick(clock_id first, std::array<double, shells> const& by, int lowest = 0);
 
   index k_, d_;

@@ -78,6 +78,7 @@ private:
   static constexpr float ended = cluster_clocks::ended;
   static constexpr double never = std::numeric_limits<double>::infinity();
   static constexpr double longest_lease = 1e300;
+  static constexpr float never_ends = std::numeric_limits<float>::infinity();
   // In scores of filter, measured: what a point that changes owner stands for in a walk, from which a walk
   // that comes pays; what a distance of a walk costs, where many are not computed together; and a look at the
   // leases of a point.
@@ -88,11 +89,12 @@ private:
     std::array<float, 2> rival_end{ended, ended}; // of the ones against the two
     std::array<label, 2> rival{0, 0};             // the second and the third nearest, when they were found
   };
-  // A node with one owner: its lease. One with several: until then no lease below it ends.
-  struct node_state {
+  struct wait {
     clock_id clock = 0;
     float end = ended;
   };
+  // A node with one owner: its lease. One with several: while both of these run, no lease below it ends.
+  using node_state = std::array<wait, 2>;
   class look;
   class walk;
   // A node to look at, with its candidates; siblings share the list.
@@ -104,6 +106,11 @@ private:
 
   static std::size_t at(index i) { return static_cast<std::size_t>(i); }
   clock_id clock_of(index i) const { return cluster_clocks::of(this->point_owner(i), shells_[at(i)]); }
+  // Its owner and its two rivals.
+  std::array<label, 3> in_sight(index i) const {
+    std::array<label, 2> const& rival = points_[at(i)].rival;
+    return {this->point_owner(i), rival[0], rival[1]};
+  }
   // What is left of the lease against all but the two, in units.
   float left_of_others(index i) const { return points_[at(i)].end - clocks_->reading(clock_of(i)); }
   // Whose clocks a point waits on.
@@ -118,6 +125,8 @@ private:
     return std::min(p.rival_end[0] - (own + clocks_->travelled(p.rival[0])),
                     p.rival_end[1] - (own + clocks_->travelled(p.rival[1])));
   }
+
+  float left_of(index i) const { return std::min(left_of_others(i), left_of_rivals(i)); }
 
   // Not where filter would have been faster the last time, nor where most centroids leapt.
   bool walk_pays() {
@@ -205,42 +214,75 @@ private:
           p.rival_end[r] = clocks_->rebased_between(j, p.rival[r], p.rival_end[r]);
       }
     });
-    for (node_state& s : nodes_) s.end = clocks_->rebased(s.clock, s.end);
+    for (node_state& s : nodes_)
+      for (wait& w : s) w.end = clocks_->rebased(w.clock, w.end);
     lists_->rebase(*clocks_);
     clocks_->rebase();
   }
 
+  // What several wait for comes to two clocks: on either side below their lowest common ancestor in the tree
+  // on the centroids, the lowest that is no slower than any of them. So what lies across a plane that halves
+  // the centroids high up need not wait on the clock of half of them.
   void wait_for_children(node_id q) {
-    clock_id clock = -1;
-    float left = std::numeric_limits<float>::infinity();
-    for (node_id const c : tree_->children(q)) {
-      node_state const& s = nodes_[at(c)];
-      clock = clock < 0 ? s.clock : clocks_->slower_than_neither(clock, s.clock);
-      left = std::min(left, s.end - clocks_->reading(s.clock));
-    }
-    nodes_[at(q)] = {clock, clocks_->end_of_units(clock, left)};
+    node_id above = -1;
+    for (node_id const c : tree_->children(q))
+      for (wait const& w : nodes_[at(c)]) {
+        node_id const n = clocks_->node_of(w.clock);
+        above = above < 0 ? n : centroid_heap::common_ancestor(above, n);
+      }
+    node_state both{wait{-1, 0}, wait{-1, 0}};
+    std::array<float, 2> left{never_ends, never_ends};
+    for (node_id const c : tree_->children(q))
+      for (wait const& w : nodes_[at(c)]) {
+        std::size_t const side = centroid_heap::is_right_of(clocks_->node_of(w.clock), above) ? 1 : 0;
+        clock_id& clock = both[side].clock;
+        clock = clock < 0 ? w.clock : clocks_->slower_than_neither(clock, w.clock);
+        left[side] = std::min(left[side], w.end - clocks_->reading(w.clock));
+      }
+    set_wait(q, both, left);
   }
 
-  // A leaf waits for the lease with the least left, on the clock of a node that all owners and second nearest
-  // are below: in an iteration that advances by twice the movement of each of them, at least.
+  // A leaf waits for the lease with the least left, on clocks no slower than any of its owners' and rivals':
+  // those advance in an iteration by twice the movement of each of them, at least.
   void wait_for_points(node_id q) {
+    // The leaves of the centroids are all at one depth: their bits tell the ancestor.
+    struct ancestor {
+      node_id common = -1, any = 0;
+      void include(node_id leaf) { common &= leaf, any |= leaf; }
+      int levels() const { return std::bit_width(static_cast<unsigned>(common ^ any)); }
+      node_id node() const { return common >> levels(); }
+    };
     point_range const range = tree_->points(q);
-    node_id common = -1, any = 0; // bits of the leaves of the centroids, which are all at one depth
-    int shell = 0;
-    float left = std::numeric_limits<float>::infinity();
+    ancestor of_all;
+    float least = never_ends;
     for (index i = range.first; i < range.last; ++i) {
-      point_state const& p = points_[at(i)];
-      for (label const j : {this->point_owner(i), p.rival[0], p.rival[1]}) {
+      for (label const j : in_sight(i)) of_all.include(clocks_->heap().leaf_of(j));
+      least = std::min(least, left_of(i));
+    }
+    node_id const right = of_all.node() * 2 + 1;
+    int const below = std::max(of_all.levels() - 1, 0);
+    std::array<ancestor, 2> of_side;
+    int shell = 0;
+    for (index i = range.first; i < range.last; ++i) {
+      for (label const j : in_sight(i)) {
         node_id const leaf = clocks_->heap().leaf_of(j);
-        common &= leaf;
-        any |= leaf;
+        of_side[leaf >> below == right ? 1 : 0].include(leaf);
       }
       shell = std::max<int>(shell, shells_[at(i)]);
-      left = std::min(left, std::min(p.end - clocks_->reading(clock_of(i)), left_of_rivals(i)));
     }
-    clock_id const clock =
-        clocks_->of_node(common >> std::bit_width(static_cast<unsigned>(common ^ any)), shell);
-    nodes_[at(q)] = {clock, clocks_->end_of_units(clock, left)};
+    node_state both;
+    for (std::size_t side = 0; side < 2; ++side)
+      both[side].clock = of_side[side].any == 0 ? -1 : clocks_->of_node(of_side[side].node(), shell);
+    set_wait(q, both, {least, least});
+  }
+
+  // Sets when the waits on these clocks end, of which one may be none (-1).
+  void set_wait(node_id q, node_state both, std::array<float, 2> const& left) {
+    for (std::size_t side = 0; side < 2; ++side)
+      if (both[side].clock >= 0) both[side].end = clocks_->end_of_units(both[side].clock, left[side]);
+    for (std::size_t side = 0; side < 2; ++side)
+      if (both[side].clock < 0) both[side] = both[1 - side];
+    nodes_[at(q)] = both;
   }
 
   // Leases for a point that is at most u from its owner: against its two rivals (itself for want of one), and

@@ -69,7 +69,8 @@ protected:
     step_.give(mine.changes, q, j);
     double const u = slack_.upper(left.chosen_hi2);
     auto const [shell, length] = step_.choose(j, u, std::min(left.gap, longest_lease));
-    step_.nodes_[at(q)] = {cluster_clocks::of(j, shell), clocks_.end(j, shell, slack_.lease(u, length))};
+    wait const lease{cluster_clocks::of(j, shell), clocks_.end(j, shell, slack_.lease(u, length))};
+    step_.nodes_[at(q)] = {lease, lease};
     ++mine.work[prune_rule::owned_node];
   }
 
@@ -125,8 +126,8 @@ public:
 private:
   // True if nothing has ended in q, or nothing any more; else it is for its children.
   bool quiet(node_id q) {
-    node_state const& s = step_.nodes_[at(q)];
-    if (clocks_.running(s.clock, s.end)) return true;
+    auto const& [one, other] = step_.nodes_[at(q)];
+    if (clocks_.running(one.clock, one.end) && clocks_.running(other.clock, other.end)) return true;
     step_.check_stop();
     if (label const j = step_.owner(q); j != base::several)
       look_around(q, j);
@@ -159,7 +160,7 @@ private:
     bool same = true;
     due_.clear();
     for (index i = range.first; i < range.last; ++i) {
-      float const least = std::min(step_.left_of_others(i), step_.left_of_rivals(i));
+      float const least = step_.left_of(i);
       if (least > 0) {
         left = std::min(left, least);
       } else {
@@ -171,10 +172,10 @@ private:
       auto const before = step_.waits_on(i);
       step_.left_of_others(i) > 0 ? look_at_rivals(i) : search(i);
       same = same && step_.waits_on(i) == before;
-      left = std::min(left, std::min(step_.left_of_others(i), step_.left_of_rivals(i)));
+      left = std::min(left, step_.left_of(i));
     }
     if (same)
-      step_.nodes_[at(q)].end = clocks_.end_of_units(step_.nodes_[at(q)].clock, left);
+      for (wait& w : step_.nodes_[at(q)]) w.end = clocks_.end_of_units(w.clock, left);
     else
       step_.wait_for_points(q);
   }
