@@ -22,7 +22,7 @@
 // leases and is faster by that; then all leases are given in one traversal with margins
 // (candidate_lists.hpp). What decides is counted work, never time.
 //
-// Memory, besides tree_step's: 21 bytes a point, 8 a node, and up to about 700 a cluster for clocks and
+// Memory, besides tree_step's: 21 bytes a point, 16 a node, and up to about 700 a cluster for clocks and
 // lists, none of it O(k²). Use it for large n and k in low dimension (d to about 8) and for runs to
 // convergence; for a few iterations it is `filter`. docs/frontier.md has what was tried and left out.
 #pragma once

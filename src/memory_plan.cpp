@@ -49,7 +49,7 @@ double step_bytes(sizes const& s, std::string_view algorithm, double groups) {
   if (algorithm == "dense") return 4 * s.n * groups_of_dense(s) + 8 * s.n;
   if (algorithm == "filter" || algorithm == "blacklist") return of_nodes;
   if (algorithm == "dualtree") return of_nodes + 24 * s.n + 30 * s.nodes;
-  if (algorithm == "frontier") return of_nodes + 21 * s.n + 12 * s.nodes + 700 * s.k;
+  if (algorithm == "frontier") return of_nodes + 21 * s.n + 20 * s.nodes + 700 * s.k;
   if (algorithm == "line") return 4 * s.n; // its sorted rows are counted as its tree
   return 4 * s.n;                          // lloyd
 }
