@@ -81,12 +81,15 @@ inline void with_all(std::function<void(config const&)> const& f) {
   }
 }
 
-/// The whole run and each of its iterations are the oracle's, for all of them.
+/// The whole run and each of its iterations are the oracle's, for all of them; under sanitizers one or the
+/// other, by turns.
 template <class Real> void expect_oracle(scenario<Real>& s) {
   s.run_oracle();
+  int turn = 0;
   for (config const& c : configs(0, columns::of_the_data)) {
-    ASSERT_TRUE(check_fit(s, c));
-    ASSERT_TRUE(check_steps(s, c));
+    bool const odd = turn++ % 2 != 0;
+    ASSERT_TRUE((sanitized && odd) || check_fit(s, c));
+    ASSERT_TRUE((sanitized && !odd) || check_steps(s, c));
   }
 }
 template <class Real>

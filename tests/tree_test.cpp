@@ -110,7 +110,7 @@ template <class Real> matrix<Real> geometric(index n, index d) {
 TEST(trees, stay_shallow_on_geometric_data) {
   if (thread_sanitized) GTEST_SKIP();
   for (index const d : {1, 2, 5}) {
-    check_all("geometric", geometric<double>((sanitized ? 400 : 1200) * d, d));
+    check_all("geometric", geometric<double>((sanitized ? 250 : 1200) * d, d));
     check_all("geometric float", geometric<float>(170 * d, d));
   }
 }
