@@ -178,8 +178,10 @@ void cluster_clocks::advance_leaf(node_id leaf, surroundings& around, index& dis
   heap_.box(leaf, around.box.data(), around.box.data() + d_);
   double const fastest_of_all = heap_.moved(heap_.root());
   double idle = few_move_ ? 0 : fastest_of_all;
-  for (index i = range.first; i < range.last; ++i) idle = std::min(idle, idle_[at(heap_.row(i))]);
-  for (index i = range.first; i < range.last; ++i) prefetch(of(static_cast<label>(heap_.row(i)), 0));
+  for (index i = range.first; i < range.last; ++i) {
+    idle = std::min(idle, idle_[at(heap_.row(i))]);
+    prefetch(of(static_cast<label>(heap_.row(i)), 0));
+  }
   around.used = 0;
   for (std::size_t s = 0; s < at(finite); ++s) {
     around.reach2[s].fill(-1);

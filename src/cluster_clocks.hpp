@@ -87,13 +87,14 @@ public:
   }
   /// A clock that is no slower than either.
   clock_id slower_than_neither(clock_id a, clock_id b) const {
-    int const shell = std::max(a % shells, b % shells);
-    index const who_a = a / shells, who_b = b / shells;
-    if (who_a == who_b) return static_cast<clock_id>(who_a * shells + shell);
-    return of_node(centroid_heap::common_ancestor(node(who_a), node(who_b)), shell);
+    if (a / shells == b / shells) return std::max(a, b); // the higher shell's
+    return of_node(centroid_heap::common_ancestor(node_of(a), node_of(b)), std::max(a % shells, b % shells));
   }
   /// The node of heap() whose clock that is, or the leaf of the cluster whose it is.
-  node_id node_of(clock_id clock) const { return node(clock / shells); }
+  node_id node_of(clock_id clock) const {
+    label const who = clock / shells;
+    return who < k_ ? leaf_of(who) : static_cast<node_id>(who - k_);
+  }
   /// The clock of a node of heap(): no slower than that shell, or a lower one, of any cluster below it.
   clock_id of_node(node_id q, int shell) const { return static_cast<clock_id>((k_ + q) * shells + shell); }
 
@@ -136,10 +137,6 @@ private:
     while (now < to && !shared.compare_exchange_weak(now, to, std::memory_order_relaxed)) {
     }
   }
-  // The node, or the leaf of the cluster, whose clocks come at that place.
-  node_id node(index who) const {
-    return who < k_ ? leaf_of(static_cast<label>(who)) : static_cast<node_id>(who - k_);
-  }
   node_id leaf_of(label j) const { return heap_.leaf_of(j); }
   void grow(label j);
   void travel(label j, double by);
@@ -152,6 +149,7 @@ private:
   }
   void advance_leaf(node_id leaf, surroundings& around, index& distances);
   void advance_nodes();
+  // Asks the memory for what tick() changes: clusters lie in their own order, not that of the heap.
   void prefetch(clock_id first) const {
     for (clock_id const c : {first, first + shells - 1}) {
       __builtin_prefetch(rates_.data() + c);

@@ -114,10 +114,7 @@ private:
   // What is left of the lease against all but the two, in units.
   float left_of_others(index i) const { return points_[at(i)].end - clocks_->reading(clock_of(i)); }
   // Whose clocks a point waits on.
-  std::array<label, 4> waits_on(index i) const {
-    std::array<label, 2> const& rival = points_[at(i)].rival;
-    return {this->point_owner(i), rival[0], rival[1], shells_[at(i)]};
-  }
+  auto waits_on(index i) const { return std::pair(in_sight(i), shells_[at(i)]); }
   // What is left of the leases against the two, in units.
   float left_of_rivals(index i) const {
     point_state const& p = points_[at(i)];
@@ -230,16 +227,16 @@ private:
         node_id const n = clocks_->node_of(w.clock);
         above = above < 0 ? n : centroid_heap::common_ancestor(above, n);
       }
-    node_state both{wait{-1, 0}, wait{-1, 0}};
+    std::array<clock_id, 2> clocks{-1, -1};
     std::array<float, 2> left{never_ends, never_ends};
     for (node_id const c : tree_->children(q))
       for (wait const& w : nodes_[at(c)]) {
         std::size_t const side = centroid_heap::is_right_of(clocks_->node_of(w.clock), above) ? 1 : 0;
-        clock_id& clock = both[side].clock;
+        clock_id& clock = clocks[side];
         clock = clock < 0 ? w.clock : clocks_->slower_than_neither(clock, w.clock);
         left[side] = std::min(left[side], w.end - clocks_->reading(w.clock));
       }
-    set_wait(q, both, left);
+    set_waits(q, clocks, left);
   }
 
   // A leaf waits for the lease with the least left, on clocks no slower than any of its owners' and rivals':
@@ -249,8 +246,7 @@ private:
     struct ancestor {
       node_id common = -1, any = 0;
       void include(node_id leaf) { common &= leaf, any |= leaf; }
-      int levels() const { return std::bit_width(static_cast<unsigned>(common ^ any)); }
-      node_id node() const { return common >> levels(); }
+      node_id node() const { return common >> std::bit_width(static_cast<unsigned>(common ^ any)); }
     };
     point_range const range = tree_->points(q);
     ancestor of_all;
@@ -259,30 +255,28 @@ private:
       for (label const j : in_sight(i)) of_all.include(clocks_->heap().leaf_of(j));
       least = std::min(least, left_of(i));
     }
-    node_id const right = of_all.node() * 2 + 1;
-    int const below = std::max(of_all.levels() - 1, 0);
+    node_id const above = of_all.node();
     std::array<ancestor, 2> of_side;
     int shell = 0;
     for (index i = range.first; i < range.last; ++i) {
       for (label const j : in_sight(i)) {
         node_id const leaf = clocks_->heap().leaf_of(j);
-        of_side[leaf >> below == right ? 1 : 0].include(leaf);
+        of_side[centroid_heap::is_right_of(leaf, above) ? 1 : 0].include(leaf);
       }
       shell = std::max<int>(shell, shells_[at(i)]);
     }
-    node_state both;
+    std::array<clock_id, 2> clocks;
     for (std::size_t side = 0; side < 2; ++side)
-      both[side].clock = of_side[side].any == 0 ? -1 : clocks_->of_node(of_side[side].node(), shell);
-    set_wait(q, both, {least, least});
+      clocks[side] = of_side[side].any == 0 ? -1 : clocks_->of_node(of_side[side].node(), shell);
+    set_waits(q, clocks, {least, least});
   }
 
-  // Sets when the waits on these clocks end, of which one may be none (-1).
-  void set_wait(node_id q, node_state both, std::array<float, 2> const& left) {
-    for (std::size_t side = 0; side < 2; ++side)
-      if (both[side].clock >= 0) both[side].end = clocks_->end_of_units(both[side].clock, left[side]);
-    for (std::size_t side = 0; side < 2; ++side)
-      if (both[side].clock < 0) both[side] = both[1 - side];
-    nodes_[at(q)] = both;
+  // q waits on these clocks for so many units; one of them may be none (-1), and the other stands for both.
+  void set_waits(node_id q, std::array<clock_id, 2> const& clocks, std::array<float, 2> const& left) {
+    for (std::size_t side = 0; side < 2; ++side) {
+      std::size_t const from = clocks[side] < 0 ? 1 - side : side;
+      nodes_[at(q)][side] = {clocks[from], clocks_->end_of_units(clocks[from], left[from])};
+    }
   }
 
   // Leases for a point that is at most u from its owner: against its two rivals (itself for want of one), and

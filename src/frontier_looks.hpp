@@ -156,7 +156,7 @@ private:
   void look_at_points(node_id q) {
     point_range const range = tree_.points(q);
     scanned += range.size();
-    float left = std::numeric_limits<float>::infinity();
+    float left = never_ends;
     bool same = true;
     due_.clear();
     for (index i = range.first; i < range.last; ++i) {
