@@ -356,7 +356,6 @@ TEST(dense, falls_back_where_float32_cannot_hold_the_numbers) {
 }
 
 TEST(dense, opens_few_groups_once_centroids_are_at_rest) {
-  if (thread_sanitized) GTEST_SKIP();
   plan p{.data = family::clustered, .seed = 6, .n = 3000, .k = 160, .d = 12};
   p.settings.max_iter = 40;
   scenario<float> s(p);

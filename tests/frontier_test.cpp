@@ -91,7 +91,7 @@ TEST(frontier, follows_centroids_wherever_they_are_moved) {
 
 TEST(frontier, gives_no_lease_across_a_tie) {
   if (thread_sanitized) GTEST_SKIP(); // one thread
-  for (std::uint64_t seed = 0; seed < (sanitized ? 16 : 160); ++seed) {
+  for (std::uint64_t seed = 0; seed < (sanitized ? 16 : 240); ++seed) {
     ASSERT_TRUE(check<kopse::kd_tree<double>>(hairline<double>(seed), 1 + static_cast<index>(seed) % 9));
     ASSERT_TRUE(check<kopse::ball_tree<float>>(hairline<float>(seed), 1 + static_cast<index>(seed) % 9));
   }

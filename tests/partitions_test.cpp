@@ -69,10 +69,14 @@ template <class Real> void any_cut_gives_the_same_bits() {
       if (sanitized && turn % (thread_sanitized ? 12 : 4) != 0) continue;
       scenario<Real> s(plan_of_turn(static_cast<family>(f), static_cast<weighting>(w), turn));
       s.run_oracle();
+      std::size_t first_cut = 0; // under sanitizers half of them, which take turns
       for (config c : algorithms_and_trees()) {
         c.leaf_size = leaf_sizes[turn % leaf_sizes.size()];
-        for (std::size_t const parts : {1 + turn % 2, 5 - 2 * (turn % 2)}) // 1 and 5, 2 and 3
-          ASSERT_TRUE(check_parts(s, c, parts));
+        std::size_t cut = first_cut++;
+        for (std::size_t const parts : {1u, 2u, 3u, 5u})
+          if (cut++ % 2 == 0 || !sanitized) {
+            ASSERT_TRUE(check_parts(s, c, parts));
+          }
       }
     }
 }
